@@ -29,7 +29,11 @@ _SEED = 0
 """Seed of the initial weights of a measured worker."""
 
 SELDOM = 0.2
-"""Seconds without work before each step of a worker that samples the host's speed during a run."""
+"""Least seconds without work before each step of a worker that samples the host's speed during a
+run."""
+
+SHARE = 0.05
+"""Largest share of a core that such a worker takes: on few cores, more would slow the run down."""
 
 
 def measure(
@@ -81,15 +85,16 @@ def measure_layers(model: str, batch_size: int, tell: Callable[[str], None]) -> 
 
 @contextmanager
 def alongside(
-    model: str, batch_size: int, codec: AnyCodec, *, error_feedback: bool = False
+    model: str, batch_size: int, codec: AnyCodec, step: float, *, error_feedback: bool = False
 ) -> Iterator[StepMeter]:
-    """Measure fewer than five steps a second while the context is open.
+    """Measure fewer than five steps a second while the context is open; one took `step` seconds.
 
     Other work on the host slows a step through caches and interrupts, and a virtual machine changes
     its speed. The meter is complete once the context has ended. Raises a HostError if the worker
     ended before the context.
     """
-    description, meter = models.find(model), StepMeter(SELDOM, endless=True)
+    description = models.find(model)
+    meter = StepMeter(max(SELDOM, step * (1 / SHARE - 1)), endless=True)
     graph = ready(description, _SEED)
     with (
         bench(description, batch_size, codec, error_feedback, graph) as worker,

@@ -44,7 +44,7 @@ def agree(
         preflight(scenario, on).require()
     require()
     before = _calibrate(scenario) if scenario.virtual.open else None
-    with _alongside(scenario) if before else nullcontext() as meter:
+    with _alongside(scenario, before.median) if before else nullcontext() as meter:
         folders = {"docker": _play(scenario, "docker", runs, as_json=as_json)}
     speed: dict[str, float] = {}
     if before and meter:
@@ -89,7 +89,7 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
     )
 
 
-def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
+def _alongside(scenario: "Scenario", step: float) -> AbstractContextManager["StepMeter"]:
     from ..calibration import alongside
     from ..runs.compute_groups import dealt_sizes
 
@@ -98,6 +98,7 @@ def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
         training.trainable,
         dealt_sizes(scenario)[0],
         training.codec,
+        step,
         error_feedback=training.error_feedback,
     )
 

@@ -28,8 +28,9 @@ the kernel's network and the conductor, and for moments at which many devices co
 RATED, DELAYED = 60e-6, 17e-6
 """Seconds of a core for each frame of a message on a path with a rate, and on one with a delay
 alone: of the box, the kernel's interrupts and ZeroMQ's threads at both ends. Measured with the
-box, from the processor time that `python -m tests.benchmarks.dilation` prints. On a path without a
-shape the calibrated times of steps include the packets."""
+box, from the processor time that `python -m tests.benchmarks.dilation` prints, where TCP made
+packets of two frames; packets that TCP fills cost less. On a path without a shape the calibrated
+times of steps include the packets."""
 
 QUOTAS, STEPS = "quotas", "steps"
 

@@ -313,6 +313,18 @@ def segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
     return min(fit, default=ANY_SEGMENTS) if backend.rate == "tbf" else ANY_SEGMENTS
 
 
+def filled(up: Side, beyond: Iterable[Side], backend: Backend) -> bool:
+    """Return whether TCP may fill packets up to `segments`, at whatever pace it sends.
+
+    Where a link cuts packets, packets of 64 KiB would only overflow its queue.
+    """
+    beyond = tuple(beyond)
+    rated = [side for side in (up, *beyond) if side.rate]
+    cuts = any(side.drawn or usual_burst(side) < FEW_SEGMENTS * ETHERNET for side in rated)
+    number = segments(up, beyond, backend)
+    return bool(rated) and number > 1 and (number < ANY_SEGMENTS or not cuts)
+
+
 def burst(rate: Rate) -> int:
     """Return the bytes that an idle link passes at once: a frame, and the rate times `SLACK`."""
     return ETHERNET + math.ceil(rate / 8 * SLACK)

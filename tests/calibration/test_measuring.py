@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,7 @@ def test_a_worker_is_measured_while_other_things_happen(
 ) -> None:
     monkeypatch.setattr(measuring, "SELDOM", 0.01)
     monkeypatch.setattr(worker_bench.tempfile, "tempdir", str(tmp_path))
-    with measuring.alongside("digits-mlp", 32, CODEC) as meter:
+    with measuring.alongside("digits-mlp", 32, CODEC, 1e-4) as meter:
         wait_for(lambda: len(meter.steps) >= step_meter.FEW)
     result = meter.refined(FOUND)
     assert 5e-5 < result.step.lognormal[0] < 0.05
@@ -163,10 +164,28 @@ def test_a_worker_is_measured_while_other_things_happen(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("step", "rest"), [(0.01, 0.2), (0.08, 1.52)])
+def test_a_worker_beside_a_run_leaves_the_cores_to_the_run(
+    monkeypatch: pytest.MonkeyPatch, step: float, rest: float
+) -> None:
+    """Forty devices on two cores, and a step of 80 ms: five a second would take a fifth of both."""
+    played = list[float]()
+
+    @contextmanager
+    def bench(*what: object) -> Iterator[Any]:
+        yield SimpleNamespace(play=lambda meter: played.append(meter.rest))
+
+    monkeypatch.setattr(measuring, "ready", lambda model, seed: Path())
+    monkeypatch.setattr(measuring, "bench", bench)
+    with measuring.alongside("digits-mlp", 32, CODEC, step):
+        pass
+    assert played == [pytest.approx(rest)]
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("by_numpy")
 def test_other_things_may_be_too_short_to_measure_by() -> None:
-    with measuring.alongside("digits-mlp", 32, CODEC) as meter:
+    with measuring.alongside("digits-mlp", 32, CODEC, 1e-4) as meter:
         pass
     assert meter.refined(FOUND) == FOUND
 
@@ -188,7 +207,7 @@ def test_other_things_are_not_kept_from_failing(
     monkeypatch.setattr(worker_bench, "_check", looking)
     with (
         pytest.raises(HostError, match=r"\(failed\):\nno such library"),
-        measuring.alongside("digits-mlp", 10, CODEC),
+        measuring.alongside("digits-mlp", 10, CODEC, 1e-4),
     ):
         assert looked.wait(20)
 

@@ -30,18 +30,18 @@ def both(emulate):
     to hold its speed meanwhile, and to have a core to spare; otherwise nothing can be said.
     """
 
-    def play(file, *options, times=1, timed=True):
-        """`timed`: it matters how fast the host was."""
+    def play(file, times=1):
         for _ in range(times):
-            done = emulate("compare", "--runtimes", file, "--json", *options, timeout=500)
+            done = emulate("compare", "--runtimes", file, "--json", timeout=500)
             result = json.loads(done.stdout)
             docker, virtual = read(result["docker"]), read(result["virtual"])
+            if "step_after_s" not in result:  # it does not matter how fast the host was
+                break
             drift = result["step_after_s"] / result["step_before_s"] - 1
             load = docker.summary["fidelity"]["host_busy_mean"] or 0.0
             actual = f"a step's time changed by {drift:+.0%}, and it was {load:.0%} busy"
             print(actual)
-            steady = docker.summary["fidelity"]["kept_up"] and abs(drift) < STEADY and load < SPARE
-            if steady or not timed:
+            if docker.summary["fidelity"]["kept_up"] and abs(drift) < STEADY and load < SPARE:
                 break
         else:
             pytest.skip(f"needs a host that holds its speed and has a core to spare: {actual}")
@@ -51,38 +51,32 @@ def both(emulate):
     return play
 
 
-def test_without_faults(both):
-    difference, docker, virtual = both(QUICKSTART, "--set", "faults=[]", times=2)
-    assert abs(difference["updates_per_second"]) < 0.10
-    assert abs(difference["staleness_median"]) <= 1
-    assert abs(settled_accuracy(virtual) - settled_accuracy(docker)) < 0.01
-    assert all(len(pushes) == 1 for run in (docker, virtual) for pushes in weights(run).values())
-    assert abs(difference["push_bytes_per_update"]) < 0.01  # a gap's code depends on the gradient
-    assert agree_where_both_know(weights(docker), weights(virtual))
-
-
-def test_with_faults(both, emulate):
+def test_the_quickstart(both, emulate):
+    """One play of four minutes: two devices fail, and the runtimes still agree."""
     difference, docker, virtual = both(QUICKSTART, times=2)
     emulate("report", docker.folder)
     quickstart.check(docker.folder)
     assert (docker.folder.parent / "latest").resolve() == virtual.folder.resolve()  # played last
     assert difference["faults"] == 0 and len(virtual.records("kill")) == 1
-    for quantity in ("updates_per_second", "push_bytes_per_update", "pull_bytes"):
-        assert abs(difference[quantity]) < 0.15, quantity
+    assert abs(difference["updates_per_second"]) < 0.10
+    assert abs(difference["pull_bytes"]) < 0.10
+    assert abs(difference["push_bytes_per_update"]) < 0.01  # a gap's code depends on the gradient
     assert abs(difference["staleness_median"]) <= 1
-    assert abs(difference["final_accuracy"]) < 0.15
+    assert abs(settled_accuracy(virtual) - settled_accuracy(docker)) < 0.01
+    assert all(len(pushes) == 1 for run in (docker, virtual) for pushes in weights(run).values())
+    assert agree_where_both_know(weights(docker), weights(virtual))
 
 
 def test_bytes_are_equal_where_they_do_not_depend_on_the_gradient(both, tmp_path):
+    """The times of a computation change no byte, so none is measured."""
     file = tmp_path / "scenario.yaml"
-    file.write_text(TINY.replace("adacomp", "asgd"))
-    _, docker, virtual = both(file, timed=False)
+    file.write_text(f"{TINY.replace('adacomp', 'asgd')}virtual: {{step: 1ms}}\n")
+    _, docker, virtual = both(file)
     assert agree_where_both_know(weights(docker, "indices"), weights(virtual, "indices"))
     for run in (docker, virtual):
         assert all(len(pushes) == 1 for pushes in weights(run, "indices").values())
-    for of in (docker, virtual):
-        pulls = of.records("pull")
-        dense = of.summary["dense_push_bytes"] / of.summary["updates"]
+        pulls = run.records("pull")
+        dense = run.summary["dense_push_bytes"] / run.summary["updates"]
         assert abs(pulls["bytes"] - dense).max() < 40  # both hold every parameter once
 
 

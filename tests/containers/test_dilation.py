@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from emulator.machine.host import cores
+
 pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(300)]
 
 SIXTEEN = """
@@ -21,6 +23,21 @@ faults: [{kind: crash, nodes: [home-3], at: 2s}]
 """
 
 AGREE = 0.07
+
+CROWD = f"""
+# Do devices that want twice the cores of this host train as in virtual time?
+name: crowd
+training: {{dataset: mnist, model: mnist-cnn, algorithm: adacomp, batch_size: 256}}
+evaluate: {{every: 10000}}
+stop: {{time: 6s}}
+virtual: {{learner: none}}
+devices:
+  - name: home
+    count: {2 * cores()}
+    profile: {{cpu: 90%}}
+    link: {{up: {{rate: 50mbit, delay: 5ms}}, down: {{rate: 400mbit, delay: 5ms}}}}
+"""
+AGREE_WITH_VIRTUAL = 0.10
 
 
 @pytest.fixture
@@ -52,3 +69,22 @@ def test_sixteen_devices_update_as_often(played):
     if reasons and rates[1] != pytest.approx(rates[0], rel=AGREE):
         pytest.skip(f"needs a host with cores to spare: {reasons}")
     assert rates[1] == pytest.approx(rates[0], rel=AGREE)
+
+
+def test_a_crowd_agrees_with_virtual_time_at_the_dilation_that_check_names(emulate, tmp_path):
+    """In real time the host cannot keep up, and the run says so."""
+    file = tmp_path / "crowd.yaml"
+    file.write_text(CROWD)
+    told = emulate("check", str(file), "--json", "--set", "time.dilation=1")
+    assert "did not keep up" in told.stdout or "needs a dilation" in told.stdout
+    real = ("run", str(file), "--json", "--no-report", "--set", "stop.time=3s")
+    fidelity = json.loads(emulate(*real).stdout)["fidelity"]
+    assert any("cores were busy" in reason for reason in fidelity["reasons"])
+    done = emulate("compare", "--runtimes", str(file), "--json", "--set", "time.dilation=auto")
+    result = json.loads(done.stdout)
+    agreement = {row["quantity"]: row["difference"] for row in result["agreement"]}
+    fidelity = json.loads((tmp_path / result["docker"] / "summary.json").read_text())["fidelity"]
+    assert fidelity["dilation"] > 1
+    if not fidelity["kept_up"] and abs(agreement["updates_per_second"]) >= AGREE_WITH_VIRTUAL:
+        pytest.skip(f"needs a host with cores to spare: {fidelity['reasons']}")
+    assert abs(agreement["updates_per_second"]) < AGREE_WITH_VIRTUAL

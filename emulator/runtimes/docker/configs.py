@@ -26,7 +26,7 @@ from ...scenario.bottleneck_section import Bottleneck
 from ...scenario.link_changes import start_draw
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
-from ...shaping import access, gateway
+from ...shaping import access, gateway, tc
 from ...shaping.backend import Backend, boxed
 from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
@@ -96,15 +96,11 @@ class NodeConfigs:
             resumes=self.resumes,
             resumed_at=self.resumed_at,
         )
-        beyond = [device.link.down for device in self.scenario.nodes]
-        beyond += [Side(bottleneck.down.rate) for bottleneck in self.scenario.bottlenecks]
-        return self._node(SERVER, part, self.scenario.server.link, beyond)
+        return self._node(SERVER, part, self.scenario.server.link, self._receivers)
 
     def device(self, device: Device, address: str) -> NodeConfig:
         """Return the configuration of the worker on `device`; `address` is the server's."""
-        link, beyond = device.link, [self.scenario.server.link.down]
-        if bottleneck := self.scenario.bottleneck_of.get(device.name):
-            beyond.append(Side(bottleneck.up.rate))
+        link = device.link
         part = WorkerRole(
             connection=self._connection(device.name, address, link, self.model_bytes),
             plan=self.plan.worker.of(device.name),
@@ -113,7 +109,18 @@ class NodeConfigs:
             battery=self.scenario.batteries.get(device.name),
             prior=self.priors.get(device.name),
         )
-        return self._node(device.name, part, link, beyond)
+        return self._node(device.name, part, link, self._towards_server(device.name))
+
+    @cached_property
+    def _receivers(self) -> list[Side]:
+        """The sides of far ends that the server's packets pass."""
+        beyond = [device.link.down for device in self.scenario.nodes]
+        return beyond + [Side(each.down.rate) for each in self.scenario.bottlenecks]
+
+    def _towards_server(self, name: str) -> list[Side]:
+        """Return the sides of far ends that the packets of the device `name` pass."""
+        bottleneck = self.scenario.bottleneck_of.get(name)
+        return [self.scenario.server.link.down, *([Side(bottleneck.up.rate)] if bottleneck else [])]
 
     def gateway(self, bottleneck: Bottleneck) -> NodeConfig:
         """Return the configuration of the gateway of `bottleneck`."""
@@ -188,6 +195,20 @@ class NodeConfigs:
             name
             for name, link in links.items()
             if boxed(link, self.backend, self._reshaped.get(name, ()))
+        )
+
+    @cached_property
+    def filling(self) -> frozenset[str]:
+        """Names of the nodes whose TCP fills its packets."""
+        ways = {
+            each.name: (self._path(each.name, each.link).up, self._towards_server(each.name))
+            for each in self.scenario.nodes
+        }
+        ways[SERVER] = self.scenario.server.link.up, self._receivers
+        return frozenset(
+            name
+            for name, (up, beyond) in ways.items()
+            if name not in self._reshaped and tc.filled(up, beyond, self.backend)
         )
 
     @property

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...datasets import shard
-from ...machine import congestion
+from ...machine import congestion, packet_sizes
 from ...machine.memory_files import room_in_memory
 from ...models import OwnModel
 from ...node import config
@@ -136,6 +136,7 @@ class Prepared:
             congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,
             boxed=name in self.configs.boxed,
+            full_packets=name in self.configs.filling and packet_sizes.settable(),
         )
 
     @cached_property

@@ -6,7 +6,7 @@ from typing import Any
 
 from docker.types import IPAMConfig, IPAMPool
 
-from ...machine import congestion
+from ...machine import congestion, packet_sizes
 from ...node import config
 from ...world.cpu_quota import PERIOD
 from ...world.roles import EVALUATOR, SERVER
@@ -76,6 +76,8 @@ class Container:
     """Bytes that the node may store at once in its scratch folder, beside the usual 16 MiB."""
     boxed: bool = False
     """Whether the node's packets pass the run's box."""
+    full_packets: bool = False
+    """Whether TCP makes each packet as long as the queues on its way allow."""
 
 
 def name(run: str, node: str) -> str:
@@ -184,7 +186,7 @@ def container(wanted: Container) -> dict[str, Any]:
         "tmpfs": {"/tmp": f"size={16 + _mebibytes(wanted.kept)}m,mode=1777", "/run": "size=1m"},
         "mounts": [_mount(target, source) for target, source in sorted(wanted.mounts.items())],
         "pids_limit": PROCESSES,
-        "sysctls": _sysctls(wanted.congestion),
+        "sysctls": _sysctls(wanted),
         "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
         "log_config": {
             "Type": "none",
@@ -224,8 +226,10 @@ def cpu_quota(cpu: float | None, dilation: float = 1.0) -> tuple[int, int] | Non
     return period, max(LEAST_TIME, round((1.0 if cpu is None else cpu) / dilation * period))
 
 
-def _sysctls(control: str | None) -> dict[str, str]:
-    return SYSCTLS if control is None else {**SYSCTLS, congestion.SETTING: control}
+def _sysctls(wanted: Container) -> dict[str, str]:
+    control = {} if wanted.congestion is None else {congestion.SETTING: wanted.congestion}
+    packets = packet_sizes.FULL if wanted.full_packets else {}
+    return {**SYSCTLS, **control, **packets}
 
 
 def _mebibytes(size: int) -> int:

@@ -37,6 +37,39 @@ def test_a_quota_is_divided_and_its_period_multiplied(
     assert (kwargs.get("cpu_period"), kwargs.get("cpu_quota")) == (quota or (None, None))
 
 
+@pytest.mark.parametrize("dilation", [1, 8])
+@pytest.mark.parametrize(
+    ("far_down", "filling"),
+    [
+        ("50mbit", {"server", "near"}),  # nine frames; by its pace TCP would send four, at 8 two
+        ("1gbit", {"server", "near"}),  # whole superpackets pass
+        ("8mbit", {"near"}),  # cuts the server's packets; that of the device near goes at 1 gbit
+        ("50mbit, loss: 1%", {"near"}),
+    ],
+)
+def test_tcp_fills_its_packets_unless_a_link_cuts_them(
+    dilation: float, far_down: str, filling: set[str]
+) -> None:
+    text = TEXT.replace("down: {rate: 8mbit", f"down: {{rate: {far_down}")
+    slow = f"time: {{dilation: {dilation}}}\n"
+    assert configs(text=text + slow).filling == filling
+    reshaped = "faults: [{kind: degrade, nodes: [near], at: 10s, lasts: 5s, delay: 100ms}]\n"
+    changing = configs(text=text.rpartition("faults:")[0] + reshaped + slow)
+    assert changing.filling == filling - {"near"}
+
+
+def test_without_a_rate_tcp_is_left_alone() -> None:
+    devices = "devices: [{name: near}, {name: far, link: {up: {delay: 1ms}}}]\n"
+    assert configs(text=TEXT.partition("server:")[0] + devices).filling == set()
+
+
+def test_containers_of_full_packets_have_the_kernel_parameter() -> None:
+    for full in (False, True):
+        sysctls = spec.container(replace(WANTED, full_packets=full))["sysctls"]
+        assert sysctls.get("net.ipv4.tcp_tso_rtt_log") == ("31" if full else None)
+        assert sysctls["net.ipv4.tcp_orphan_retries"] == "1"
+
+
 class Engine:
     """Notes the quotas that a container gets."""
 
