@@ -239,7 +239,7 @@ def demand_table(wanted: Demand, host: Host, startup: float, dilation: Mapping[s
     free = f", {counted(wanted.unlimited, 'device')} without a quota" if wanted.unlimited else ""
     passes = ", and a core for the server's layers" if wanted.server_cores else ""
     cores = f"{wanted.cores:g} core{'' if wanted.cores == 1 else 's'}"
-    made.add_row("cpu", f"{cores}{free}{passes}", counted(host.cores, "core"))
+    made.add_row("cpu", f"{cores} for the devices{free}{passes}", counted(host.cores, "core"))
     memory = f"about {_gib(wanted.memory)}, with {_mib(wanted.server)} for the server"
     made.add_row("memory", memory, f"{_gib(host.available)} available")
     made.add_row(

@@ -144,7 +144,10 @@ def test_a_title_is_one_line_and_a_core_is_one(
     result = emulate("check", scenario(tmp_path, ("profile: phone", "profile: {cpu: 25%}")))
     assert "\nfaults, as compiled from the seed" in result.out
     alone = scenario(tmp_path, ("near, count: 3, profile: phone", "near, profile: {cpu: 100%}"))
-    assert "cpu            1 core, 1 device without a quota " in emulate("check", alone).out
+    assert (
+        "cpu            1 core for the devices, 1 device without a quota "
+        in emulate("check", alone).out
+    )
 
 
 def test_a_long_table_says_that_it_is_cut(emulate: Emulate, tmp_path: Path) -> None:
