@@ -26,7 +26,7 @@ SCENARIO = """
 name: captured
 training: {dataset: mnist, model: mnist-mlp, algorithm: asgd, learning_rate: 0.05}
 evaluate: {every: 1000000}
-stop: {time: 20s}
+stop: {time: 24s}
 devices:
   - {name: rated, link: {up: {rate: 8mbit, delay: 25ms}, down: {rate: 8mbit, delay: 40ms}}}
   - {name: shaky, link: {up: {delay: 40ms, jitter: 5ms}, down: {delay: 25ms, jitter: 4ms}}}
@@ -42,8 +42,8 @@ faults:
   - {kind: pause, nodes: [shaky], at: 1s}
 """
 STEPS = {
-    "up": [(0, 8e6), (7, 3e6), (14, 6e6), (20, 0)],
-    "down": [(0, 6e6), (6, 12e6), (13, 4e6), (20, 0)],
+    "up": [(0, 8e6), (7, 3e6), (14, 6e6), (24, 0)],
+    "down": [(0, 6e6), (6, 12e6), (13, 4e6), (24, 0)],
 }
 RATE, MEAN, DEVIATION, LOSS = 0.03, 8e-4, 0.15, 0.003
 """Most differences: of a rate, by share; of a delay, in seconds; of a jitter, by share; of a
