@@ -29,7 +29,7 @@ MOST = 400
 
 KEPT, MISSED, OPEN = "kept", "missed", "not judged"
 IDLE = "the link was never busy for long enough"
-UNHEARD = "too few echoes: packets waited most of the time, or the run was short"
+UNHEARD = "too few echoes: packets waited or passed most of the time, or the run was short"
 BURSTS = "losses in bursts have no binomial distribution"
 HELD = "the receiver held messages back, and packets were not delayed"
 

@@ -44,6 +44,14 @@ def interface_bytes() -> tuple[int, int]:
     return rx, tx
 
 
+def interface_packets() -> tuple[int, int]:
+    """Return the packets that the interface has received and sent. Raises InterfaceGoneError."""
+    try:
+        return _counter("rx_packets"), _counter("tx_packets")
+    except OSError as error:
+        raise InterfaceGoneError(GONE) from error
+
+
 def device_bytes(device: str) -> int:
     """Return the bytes that the network device `device` has sent. Raises OSError."""
     return _number(f"/sys/class/net/{device}/statistics/tx_bytes")

@@ -50,14 +50,20 @@ class Street:
         self._children.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
         return self._children[-1]
 
-    def passed(self) -> dict[Way, int]:
-        """Return the bytes that have left the queues of the gateway, by direction."""
+    def passed(self) -> dict[Way, list[int]]:
+        """Return the bytes of each member that have left the queues of the gateway."""
         return {"up": self._sent(gateway.UP), "down": self._sent(gateway.DOWN)}
 
-    def _sent(self, device: str) -> int:
-        words = [*_inside(self.gateway), "tc", "-s", "qdisc", "show", "dev", device]
+    def _sent(self, device: str) -> list[int]:
+        words = [*_inside(self.gateway), "tc", "-s", "class", "show", "dev", device]
         shown = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-        return int(shown.split("Sent ")[1].split()[0])
+        # the classes of members have the numbers from 2 on
+        sent = {
+            int(text.split()[1].split(":")[1], 16): int(text.split("Sent ")[1].split()[0])
+            for text in shown.split("class ")
+            if text.startswith("htb ")
+        }
+        return [sent[number] for number in range(2, 2 + len(self.members))]
 
     def build(self, shared: SharedLink, backend: Backend) -> None:
         nodes = [(self.server, _SERVER), (self.gateway, _GATEWAY)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from emulator.errors import DeploymentError
 from emulator.node.box_end import BoxEnd
 from emulator.node.config import Boxed, MeasuredLink
-from emulator.node.fidelity import echo_wire
+from emulator.node.fidelity import echo_wire, link_meter
 from emulator.node.fidelity.cpu_use import cpu_use
 from emulator.node.fidelity.echo_meter import MOST_OPEN, Delays, EchoMeter, Lost
 from emulator.node.fidelity.echo_wire import Answer
@@ -62,6 +62,21 @@ def test_a_sender_that_pauses_makes_no_link_slow() -> None:
     """Bursts of 30 ms with pauses of 30 ms are no stretch that counts."""
     bursts = [(n * 0.06, n * 0.06 + 0.03) for n in range(500)]
     assert _played(8e6, 30.0, bursts, 8e6).take().seconds == 0
+
+
+@pytest.mark.parametrize("rate", [1e6, 6e6, 12e6, 50e6, 1e9])
+def test_a_bucket_that_fills_up_meanwhile_makes_no_link_miss_its_rate(rate: float) -> None:
+    """A link passes nothing until it passes a frame and 2 ms of its rate at once."""
+    bucket = 1514 + rate / 8 * 2e-3
+    for length in range(2, 100):
+        meter, now = RateMeter(), 0.0
+        while now <= length * max(0.01, 2 * FRAME_BITS / rate):
+            sent = int(now * rate / 8 / bucket) * bucket
+            meter.look(now, Queue(1, "tbf", int(sent), waiting=1), rate)
+            now = meter.due
+        meter.look(now, None, None)
+        busy = meter.take()
+        assert abs(busy.bits - busy.requested) <= 0.0201 * busy.requested
 
 
 def test_an_idle_sender_is_looked_at_once_a_second() -> None:
@@ -245,6 +260,36 @@ def test_echoes_under_way_outlive_a_new_rate_but_no_new_delay() -> None:
         assert meter._echoes.session is not session
     finally:
         meter.close()
+
+
+@pytest.mark.parametrize(
+    ("sent", "received", "heard"),
+    [(0, 1, {"up", "down"}), (1, 1, {"down"}), (0, 2, {"up"}), (1, 5, set())],
+)
+def test_with_jitter_an_echo_close_behind_other_packets_measures_no_delay(
+    monkeypatch: pytest.MonkeyPatch, sent: int, received: int, heard: set[str]
+) -> None:
+    """The packets are those of the 40 ms before the question, and those until the answer."""
+    side = Side(delay=Seconds(0.02), jitter=Seconds(0.01))
+    meter = LinkMeter(MeasuredLink(plain(Link(side, side))), "127.0.0.1")
+    counts, said = [(7, 7), (7, 7 + sent), (7 + received, 8 + sent)], list[dict[str, Any]]()
+    monkeypatch.setattr(link_meter, "interface_packets", lambda: counts.pop(0))
+    session = meter._echoes.session.name
+    told = Answer(session, 1, 1, echo_wire.stamp() + 20_000_000, 0, 0)
+    arrival = echo_wire.answer(told), 20_000_000, ("127.0.0.1", echo_wire.PORT)
+    monkeypatch.setattr(link_meter, "receive", lambda source: arrival)
+    try:
+        meter._next = 0.0
+        meter.tick(1.0, None, cut=False)
+        assert meter._next == pytest.approx(1.04)
+        assert meter._echoes.session.sent == 0
+        meter.tick(1.04, None, cut=False)
+        assert meter._echoes.session.sent == 1
+        meter.hear()
+        meter.report(2.0, lambda what, **facts: said.append(facts), last=True)
+    finally:
+        meter.close()
+    assert {facts["way"] for facts in said if facts.get("echoes") == 1} == heard
 
 
 @pytest.mark.parametrize("server", [Link(), Link(up=Side(loss=Fraction(0.1)))])

@@ -34,37 +34,37 @@ BEGIN, END, LONG = 1.5, 5.5, 7.0
 @pytest.mark.parametrize("control", ["cubic", "bbr"])
 @pytest.mark.parametrize(("way", "rate"), WAYS)
 def test_members_share_the_whole_rate_of_the_bottleneck(way: Way, rate: Rate, control: str) -> None:
-    """Two members have no rate of their own, and one has a third of what they should get."""
+    """Two members have no rate of their own, and one has a third of what they should get.
+
+    The gateway counts what it forwards of each. Arrivals of whole messages are too coarse: what a
+    loss holds up arrives at once later, and the slow member sends seven messages a second.
+    """
     if control not in AVAILABLE.read_text().split():
         pytest.skip(f"this kernel has not loaded the congestion control {control}")
     shares = [3 / 7 * rate, 3 / 7 * rate, rate / 7]
     with street(SHARED, QUEUES, members=3) as here:
         slow = Side(Rate(rate / 7))
         here.shape(2, access.shape(Link(slow, slow), TBF))
-        streams = [
-            here.stream(m, way, SIZE, _count(share), control) for m, share in enumerate(shares)
-        ]
-        total = _passed(here)[way]
-        seen = [stream.messages() for stream in streams]
-    began = min(messages[0].sent for messages in seen)
-    found = [_rate(messages, began) for messages in seen]
+        for member, share in enumerate(shares):
+            here.stream(member, way, SIZE, _count(share), control)
+        found = _passed(here)[way]
     shown = [round(f / share, 3) for f, share in zip(found, shares, strict=True)]
-    print(f"{way}, {control}: {total / rate:.4f} of the rate, of the shares {shown}")
-    assert total == pytest.approx(rate, rel=0.03)
-    # What a loss holds up arrives at once later; BBR loses more packets here than Cubic.
-    assert sum(found) == pytest.approx(rate, rel=0.06 if control == "cubic" else 0.12)
-    assert found[0] == pytest.approx(found[1], rel=0.05)
-    assert found[:2] == pytest.approx(shares[:2], rel=0.15)
-    assert found[2] == pytest.approx(shares[2], rel=0.3)  # it sends a third of the messages
+    print(f"{way}, {control}: {sum(found) / rate:.4f} of the rate, of the shares {shown}")
+    assert sum(found) == pytest.approx(rate, rel=0.03)
+    assert found == pytest.approx(shares, rel=0.1)
 
 
-def _passed(here: Street) -> dict[Way, float]:
-    """Return the bits of frames a second that leave the queues in the time that counts."""
+def _passed(here: Street) -> dict[Way, list[float]]:
+    """Return the bits of frames a second of each member that leave the queues in the time that
+    counts."""
     time.sleep(BEGIN + 0.5)  # the senders wait half a second
     since, before = time.monotonic(), here.passed()
     time.sleep(END - BEGIN)
     passed, took = here.passed(), time.monotonic() - since
-    return {way: 8 * (passed[way] - before[way]) / took for way, _ in WAYS}
+    return {
+        way: [8 * (more - less) / took for less, more in zip(before[way], passed[way], strict=True)]
+        for way, _ in WAYS
+    }
 
 
 def _count(rate: float) -> int:
@@ -96,5 +96,6 @@ def test_the_directions_take_nothing_from_each_other() -> None:
             here.stream(member, way, SIZE, _count(rate / 2))
         passed = _passed(here)
     for way, rate in WAYS:
-        print(f"{way}: {passed[way] / rate:.4f} of the rate")
-        assert 0.45 * rate < passed[way] < 0.6 * rate
+        total = sum(passed[way])
+        print(f"{way}: {total / rate:.4f} of the rate")
+        assert 0.45 * rate < total < 0.6 * rate

@@ -76,8 +76,9 @@ class BottleneckMeter:
                 self._reader = None
                 reader.close()
                 return
+            seen = self._clock.now()  # on a busy host later than `now`
             for way in due:
-                self._rates[way].look(now, _whole(queues, _DEVICES[way]), self._asked[way])
+                self._rates[way].look(seen, _whole(queues, _DEVICES[way]), self._asked[way])
 
     def _report(self, now: float, say: Callable[..., None]) -> None:
         lasts, self._begun = now - self._begun, now

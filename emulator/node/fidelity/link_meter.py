@@ -3,6 +3,9 @@
 The rate comes from the counters of the queues, at moments at which packets wait. Delay, jitter and
 loss come from echoes, which the supervisor sends while nothing waits; of echoes at most a share of
 `SHARE` of the link's rate is taken. A report for each direction follows every `WINDOW` seconds.
+
+Packets keep their order: with jitter a packet waits for each one ahead that has drawn a longer
+delay. So on a link with jitter an echo measures the delay only if no packet is close ahead.
 """
 
 import os
@@ -10,11 +13,12 @@ import selectors
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.link import Link
 from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
+from ..supervisor_reports import InterfaceGoneError, interface_packets
 from .echo_meter import Delays, EchoMeter, Lost
 from .echo_wire import (
     DOWN_WAITS,
@@ -44,6 +48,8 @@ SHARE = 0.002
 """Largest share of the link's rate that echoes take."""
 QUIET = 1000
 """Bytes that may have passed downwards beside an echo: acknowledgements, a heartbeat."""
+CLOSE = 4.0
+"""Requested jitters from one packet to the next within which the second may wait for the first."""
 DEAF = 1.0
 """Seconds for which the server answers nobody after a flood of questions."""
 LONGEST = 3600.0
@@ -64,6 +70,17 @@ def link_meter(node: NodeConfig, box_losses: Losses = dict) -> "LinkMeter | None
     # for example tcp://172.18.0.2:5555
     server = node.part.connection.address.split(":")[1].strip("/")
     return LinkMeter(node.network.measured, server, node.clock, box_losses)
+
+
+class Sent(NamedTuple):
+    """The state of the link when a question left."""
+
+    down: int
+    """Bytes that had passed the queue of the downlink."""
+    before: tuple[int, int] | None
+    """Packets that the interface had received and sent `CLOSE` jitters before; None: no jitter."""
+    alone: bool
+    """Whether no packet had left since."""
 
 
 class LinkMeter:
@@ -102,6 +119,8 @@ class LinkMeter:
         self._echoes = EchoMeter.named(os.urandom(SESSION))
         slowest = self.request.slowest()
         self._every = max(EVERY, 8 * FRAME / (SHARE * slowest) if slowest else 0.0)
+        self._before: tuple[int, int] | None = None
+        """Packets of the interface when the wait for the next question began; None: none waits."""
         self._cut = False
         self._begun = self._next = clock.now()
         self.socket: socket.socket | None = None
@@ -156,14 +175,12 @@ class LinkMeter:
         ]
         if asking or looking:
             self._read()
+        seen = self._clock.now()  # on a busy host later than `now`
         for way in looking:
             rate = None if cut else self.request.way(way, link).rate
-            self._rates[way].look(now, self._rated(way), rate)
+            self._rates[way].look(seen, self._rated(way), rate)
         if asking:
-            asks = not cut and not self._waiting("up")
-            self._next = now + (self._every if asks else self._every / RETRIES)
-            if asks:
-                self._ask()
+            self._consider(now, asks=not cut and not self._waiting("up"))
 
     def _passage(self, link: Link | None) -> list[tuple[float, float, float]]:
         """Return the requests that echoes measure; a rate may change while echoes are under way."""
@@ -172,10 +189,22 @@ class LinkMeter:
 
     # -- echoes ----------------------------------------------------------------------------------
 
-    def _ask(self) -> None:
+    def _consider(self, now: float, *, asks: bool) -> None:
+        """Ask, or wait for a better moment: on a link with jitter packets are counted before."""
+        close = CLOSE * max(self.request.way(way, self._link).jitter for way in WAYS)
+        before, self._before = self._before, None
+        if asks and close and before is None:
+            self._before, self._next = _packets(), now + close
+            return
+        self._next = now + (self._every if asks else self._every / RETRIES)
+        if asks:
+            self._ask(before)
+
+    def _ask(self, before: tuple[int, int] | None) -> None:
         down = self._rated("down")
+        alone = before is None or _packets()[1] == before[1]
         at = stamp()
-        number = self._echoes.ask(at, 0 if down is None else down.sent)
+        number = self._echoes.ask(at, Sent(0 if down is None else down.sent, before, alone))
         with suppress(OSError):  # the network is unreachable: the echo counts as lost
             assert self.socket is not None
             place = (self._server, PORT)
@@ -195,9 +224,11 @@ class LinkMeter:
         asked = self._echoes.take(answer)
         if asked is None:
             return
-        if not answer.waits & UP_WAITS:
+        sent = asked.state
+        assert isinstance(sent, Sent)
+        if not answer.waits & UP_WAITS and sent.alone:
             self._add("up", answer.arrived - asked.at)
-        if not answer.waits & DOWN_WAITS and self._quiet(asked.state):
+        if not answer.waits & DOWN_WAITS and self._quiet(sent):
             self._add("down", got[1] - answer.left)
 
     def _add(self, way: str, nanoseconds: int) -> None:
@@ -206,16 +237,15 @@ class LinkMeter:
         if 0 <= seconds < LONGEST:
             self._delays[way].add(seconds, asked.delay, asked.jitter)
 
-    def _quiet(self, sent: object) -> bool:
-        """Return whether the echo waited for no other packet on the way down.
-
-        `sent`: bytes that had passed the downlink's queue when the question left.
-        """
+    def _quiet(self, sent: Sent) -> bool:
+        """Return whether the echo that was `sent` waited for no other packet on the way down."""
+        if sent.before is not None and _packets()[0] > sent.before[0] + 1:
+            return False
         if not self.request.way("down", self._link).rate:
             return True
         self._read()
         down = self._rated("down")
-        return down is not None and isinstance(sent, int) and down.sent - sent <= QUIET
+        return down is not None and down.sent - sent.down <= QUIET
 
     # -- queues ----------------------------------------------------------------------------------
 
@@ -332,3 +362,10 @@ class LinkMeter:
         for end in (self.socket, self._reader):
             if end is not None:
                 end.close()
+
+
+def _packets() -> tuple[int, int]:
+    """Return the packets that the interface has received and sent; zeros without an interface."""
+    with suppress(InterfaceGoneError):
+        return interface_packets()
+    return 0, 0

@@ -11,9 +11,9 @@ from .queue_counters import Queue
 
 FRAME_BITS = 8 * 1514
 FRAMES = 100
-"""Least length of a stretch, in frames: an error of one frame is 1 %."""
-SHORTEST = 0.1
-"""Least length of a stretch, in seconds."""
+"""Least length of a stretch, in frames."""
+SHORTEST = 0.2
+"""Least length of a stretch, in seconds. At any rate, a bucket is at most 2 % of such a stretch."""
 CLOSEST = 0.02
 """Least time between two looks, in seconds."""
 LOOK_FRAMES = 4

@@ -16,6 +16,7 @@ from emulator.runtimes.virtual.links.bottleneck_link import BottleneckLink, Serv
 from emulator.runtimes.virtual.links.network import build_links
 from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.runtimes.virtual.links.shared_rates import MemberLinks
+from emulator.runtimes.virtual.links.tcp import ACK, MOST_ACKS
 from emulator.shaping.tc import burst
 from emulator.units import Rate, Seconds
 from emulator.world.bottleneck import SharedLink, SharedSide
@@ -200,6 +201,70 @@ def test_what_nothing_limits_takes_no_time() -> None:
     assert free.ended == 3.0
 
 
+# -- acknowledgements ------------------------------------------------------------------------------
+
+
+@dataclass
+class Street:
+    """A message of 1 Mbit downwards, of device 0, and bottlenecks of both directions."""
+
+    down: float
+    up: float
+
+    def __post_init__(self) -> None:
+        self.heap = Heap()
+        there, self.back = (
+            BottleneckLink(self.heap, rate, ServerShare(math.inf)) for rate in (self.down, self.up)
+        )
+        links: Any = MemberLinks({0: there}, there, {0: self.back}, ACK / FRAME)
+        self.links = links
+        self.message = Flow(self.heap, 0, 1e6, math.inf)
+        self.heap.at(0.0, links.join, self.message, self.message.size, math.inf)
+
+    def ended(self) -> float:
+        self.heap.run(math.inf, 1000)
+        return self.message.ended
+
+
+ACKNOWLEDGED = 1e6 * ACK / FRAME
+"""Bits of the message's acknowledgements, one for every two segments."""
+
+
+@pytest.mark.parametrize(
+    ("down", "up", "seconds"),
+    [
+        (1e6, 1e6, 1.0),
+        (1e8, 1e6, 0.01),  # fewer acknowledgements, as segments come together
+        (math.inf, MOST_ACKS, 0.0),
+        (1e8, 1e5, ACKNOWLEDGED / 1e5),
+        (math.inf, 1e5, ACKNOWLEDGED / 1e5),
+    ],
+)
+def test_a_message_waits_for_acknowledgements_that_a_slow_way_back_holds_up(
+    down: float, up: float, seconds: float
+) -> None:
+    assert Street(down, up).ended() == pytest.approx(seconds)
+
+
+def test_acknowledgements_share_the_way_back_with_the_messages_of_others() -> None:
+    street = Street(math.inf, 2e5)
+    other = Flow(street.heap, 1, 1e5, math.inf)
+    street.heap.at(0.0, street.back.join, other, other.size, math.inf)
+    assert street.ended() == pytest.approx(ACKNOWLEDGED / 1e5)
+    assert other.ended == pytest.approx((1e5 + ACKNOWLEDGED) / 2e5)
+
+
+@pytest.mark.parametrize(("down", "up"), [(1e8, 1e6), (1e8, 1e5), (1e5, 1e6)])
+def test_a_message_that_is_cut_goes_on_where_it_was(down: float, up: float) -> None:
+    whole, street = Street(down, up).ended(), Street(down, up)
+    left = list[float]()
+    street.heap.at(0.4 * whole, lambda: left.append(street.links.left(street.message, math.inf)))
+    street.heap.at(0.4 * whole, lambda: left.append(street.links.leave(street.message, math.inf)))
+    street.heap.at(20.0, lambda: street.links.join(street.message, left[1], math.inf))
+    assert street.ended() == pytest.approx(20.0 + 0.6 * whole)
+    assert left == pytest.approx([0.6e6, 0.6e6])
+
+
 # -- what a scenario says --------------------------------------------------------------------------
 
 GROUP = ("name: pair, count: 2", "name: home, count: 3, link: {up: {rate: 2mbit, delay: 10ms}}")
@@ -301,6 +366,19 @@ def test_a_change_amid_a_burst_loses_no_bits(cut: bool) -> None:
         homes.reshape(0, {"link": {"up": {"rate": 2e6}, "down": {}}})
     heap.run(math.inf, 1000)
     assert arrived == pytest.approx([8 * 60_000 * FRAME / 1e6 + 0.01 * cut])
+
+
+def test_the_way_back_of_a_member_is_shared_with_acknowledgements() -> None:
+    """Only the uplink of the street has a rate, which holds up what members receive."""
+    entry = "{name: street, up: {rate: 200kbit}, members: [home-0]}"
+    scenario = small(GROUP, ("name: small", f"name: small\nbottlenecks: [{entry}]"))
+    heap, arrived = Heap(), dict[int, float]()
+    (_, homes) = build_links(heap, scenario)
+    for number in range(2):
+        homes.down.send(number, 1_000_000, lambda n: arrived.update({n: heap.now}), number)
+    heap.run(math.inf, 1000)
+    assert arrived[0] == pytest.approx(1e6 * 8 * ACK / 2e5, rel=0.1)
+    assert arrived[1] < 0.1
 
 
 def test_without_bottlenecks_the_links_are_as_before() -> None:

@@ -314,6 +314,15 @@ def test_loss_is_for_tcp_alone() -> None:
     assert link_constants(lossy, Link(), "up", tcp=True).rate < 1e7
 
 
+def test_a_slow_way_back_holds_up_acknowledgements() -> None:
+    def rate(back: float, *, tcp: bool = True) -> float:
+        link = Link(up=Side(Rate(back)), down=Side(Rate(50e6)))
+        return link_constants(link, Link(), "down", tcp=tcp).rate
+
+    assert rate(200e3) == pytest.approx(200e3 * 2 * 1514 / 66)
+    assert rate(500e3) == rate(200e3, tcp=False) == 50e6
+
+
 def test_overhead_and_duplicates_take_their_share_of_the_rate() -> None:
     side = Side(Rate(1514e3), overhead=86, duplicate=Fraction(0.25))
     link = Link(up=side, down=Side(Rate(8e6)))

@@ -19,7 +19,7 @@ from .bbr import Bbr
 from .link_group import LinkGroup
 from .reno import Reno
 from .shared_rates import SharedRates
-from .tcp import ACK, Tcp
+from .tcp import ACK, MOST_ACKS, Tcp
 from .transmission import LinkConstants
 
 Direction: TypeAlias = Literal["up", "down"]
@@ -128,7 +128,8 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
         constants = link_constants(link_at(group.link), server, direction, tcp, control)
         dice = _dice(scenario.seed, group.names, direction)
         changes = any(name in changing for name in group.names) if changing else False
-        rates = shared[direction].of(group)
+        back = shared[DOWN if direction == UP else UP]
+        rates = shared[direction].of(group, back, acknowledged / FRAME)
         return LinkGroup(clock, constants, len(group.names), dice, rates, changing=changes)
 
     @lru_cache(maxsize=4096)  # a trace has the same links in each round, and on each device
@@ -171,9 +172,13 @@ def link_constants(
     beyond, returning = (server.down, server.up) if direction == "up" else (server.up, server.down)
     model = CONTROLS[control].of(there, back, beyond, returning) if tcp else None
     rate = there.net_rate
+    if model is not None:
+        rate = model.limit(rate)
+        if back.net_rate < MOST_ACKS:  # TCP sends no faster than acknowledgements come back
+            rate = min(rate, back.net_rate * FRAME / ACK)
     normal, others = jitters(there, beyond)
     return LinkConstants(
-        rate=model.limit(rate) if model else rate,
+        rate=rate,
         delay=there.delay + beyond.delay,
         jitter=normal,
         jitters=others,

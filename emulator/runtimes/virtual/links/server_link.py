@@ -97,6 +97,10 @@ class ServerLink:
         served = members.served + members.rate * (self._clock.now - members.since)
         return max(0.0, members.flows[flow] - served)
 
+    def rate_of(self, own_rate: float) -> float:
+        """Return the rate of a flow that alone could have `own_rate`; such a flow must be here."""
+        return self._classes[own_rate].rate
+
     def _take(self, members: _Class, flow: Flow) -> float:
         """Remove `flow`; return the value of `served` at the end of the flow."""
         end = members.flows.pop(flow)

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Literal
 
 from ....scenario import Group, Scenario
 from ....world.link import Side
 from ..clock.heap import Heap
+from .acknowledged_flow import AcknowledgedFlow
 from .bottleneck_link import BottleneckLink, ServerShare
 from .link_group import SharedRate
 from .server_link import ServerLink
@@ -31,37 +33,73 @@ class SharedRates:
             if (side := getattr(each, direction)).rate is not None
         }
 
-    def of(self, group: Group) -> SharedRate | None:
-        """Return the rates that the devices of `group` share; None without any."""
-        if not self._bottlenecks:
+    def of(self, group: Group, back: "SharedRates", acknowledged: float) -> SharedRate | None:
+        """Return the rates that the devices of `group` share; None without any.
+
+        `back` has the shared rates of the opposite direction, which pass `acknowledged` bits of
+        acknowledgements for each bit of a message.
+        """
+        if not self._bottlenecks and not back._bottlenecks:
             return self._alone
-        own = {
+        own, returning = self._behind(group), back._behind(group) if acknowledged else {}
+        if not (own or returning or self._alone):
+            return None
+        return MemberLinks(own, self._rest, returning, acknowledged)
+
+    def _behind(self, group: Group) -> dict[int, BottleneckLink]:
+        """Return the bottlenecks with a rate of the devices of `group`, by index in the group."""
+        return {
             number: self._bottlenecks[bottleneck.name]
             for number, name in enumerate(group.names)
             if (bottleneck := self._members.get(name)) and bottleneck.name in self._bottlenecks
         }
-        return MemberLinks(own, self._rest) if own or self._alone else None
 
 
 class MemberLinks:
     """The shared links of a group of devices, some of which are behind bottlenecks."""
 
-    def __init__(self, own: Mapping[int, BottleneckLink], rest: BottleneckLink) -> None:
-        """`own` has the bottlenecks of devices by index in the group; `rest` limits nothing."""
+    def __init__(
+        self,
+        own: Mapping[int, BottleneckLink],
+        rest: BottleneckLink,
+        back: Mapping[int, BottleneckLink] | None = None,
+        acknowledged: float = 0.0,
+    ) -> None:
+        """`own` has the bottlenecks of devices by index in the group; `rest` limits nothing.
+
+        `back` has those of the opposite direction, which pass `acknowledged` bits of
+        acknowledgements for each bit of a message.
+        """
         self._own, self._rest = own, rest
+        self._back, self._acknowledged = back or {}, acknowledged
+        self._pairs: dict[Transmission, AcknowledgedFlow] = {}
 
     def join(self, flow: Transmission, bits: float, own_rate: float) -> None:
         """Begin `flow`, as `ServerLink.join`; a flow that nothing limits is through at once."""
-        link = self._own.get(flow.number, self._rest)
-        if link.limits(own_rate):
+        link, back = self._own.get(flow.number, self._rest), self._back.get(flow.number)
+        if back is not None:
+            end = partial(self._end, flow)
+            pair = AcknowledgedFlow(link, back, own_rate, self._acknowledged, end)
+            self._pairs[flow] = pair
+            pair.join(bits)
+        elif link.limits(own_rate):
             link.join(flow, bits, own_rate)
         else:
             flow.through()
 
+    def _end(self, flow: Transmission) -> None:
+        """Go on after the last bit and the last acknowledgement of `flow`."""
+        del self._pairs[flow]
+        flow.through()
+
     def leave(self, flow: Transmission, own_rate: float) -> float:
         """Take out `flow` before the end; return the bits left to send."""
+        if (pair := self._pairs.pop(flow, None)) is not None:
+            return pair.leave()
         return self._own.get(flow.number, self._rest).leave(flow, own_rate)
 
     def left(self, flow: Transmission, own_rate: float) -> float:
         """Return the bits of `flow` left to send."""
+        if (pair := self._pairs.get(flow)) is not None:
+            return pair.left()
         return self._own.get(flow.number, self._rest).left(flow, own_rate)

@@ -8,6 +8,8 @@ differences of the other congestion controls:
 * a time-out of 200 ms and a round trip, doubled each time (RFC 6298), followed by slow growth
   (`cubic.py`: RFC 5681, RFC 5682, RFC 9438);
 * less than the link's rate where packets get lost (Padhye et al., 1998);
+* no faster than acknowledgements come back over a slow opposite direction, or over a bottleneck
+  that others use, too (`acknowledged_flow.py`);
 * from the shaper, not TCP: an idle link lets the content of its bucket through at once.
 
 All functions here are pure: the caller keeps congestion windows and times.
@@ -40,6 +42,9 @@ ACK = 66 / (2 * SEGMENT)
 """Bytes of frames that flow back for each byte of a message: an acknowledgement of 66 bytes for
 every second segment."""
 
+MOST_ACKS = 8 * 66 * 1024 / 1.2
+"""Bits a second of the acknowledgements of a fast message. Linux hands down segments together, a
+1024th of a second of its pacing rate of 1.2 times the rate, and acknowledges these at once."""
 _LEAST_TIMEOUT = 0.2
 _LONGEST_TIMEOUT = 120.0
 """Seconds; Linux's TCP_RTO_MIN and TCP_RTO_MAX."""
