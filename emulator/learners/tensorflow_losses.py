@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from .. import chance
+from ..errors import PythonFileError
 from ..models.task import Task
 from ..plugins.python_file import Reference
 from .keras_request import UntrainableError
@@ -27,11 +28,31 @@ def losses_of(loss: str) -> Losses:
     function = reference.load()
 
     def own(outputs: Any, y: Any) -> Any:
-        with reference.blamed():
-            loss = tf.reduce_mean(tf.cast(function(y, outputs), tf.float32))
+        loss = tf.reduce_mean(tf.cast(_computed(reference, function, y, outputs), tf.float32))
         return tf.fill(tf.shape(y), loss)  # a function may return one loss for all answers
 
     return own
+
+
+def _computed(reference: Reference, function: Any, y: Any, outputs: Any) -> Any:
+    """Return the tensor that the user's loss returns. Raises PythonFileError with a line."""
+    try:
+        with reference.blamed():
+            given = function(y, outputs)
+            loss = tf.convert_to_tensor(given)
+    except PythonFileError as error:
+        (mistake,) = error.mistakes
+        if mistake["line"] is not None:
+            raise
+        # as of a function that takes other arguments, or returns nothing
+        raise PythonFileError(reference.file, reference.begin(), mistake["message"]) from error
+    if not (loss.dtype.is_floating or loss.dtype.is_integer):
+        said = (
+            f"{reference.name}() returns {loss.dtype.name}: a loss for each example, or one for "
+            "all, was expected"
+        )
+        raise PythonFileError(reference.file, reference.begin(), said)
+    return loss
 
 
 def logits_of(loss: str, model: Any, task: Task) -> Callable[[Any], Any]:

@@ -206,12 +206,12 @@ class _Thawing:
             cls, fresh = _MADE[name], None
         elif _name(cls) != name and (users := class_named(name)) is not None:
             cls, fresh = users, None
+        if _name(cls) != name:
+            raise ValueError(f"a {cls.__name__} stands where the state has a {name}")
         if issubclass(cls, tuple):
             made = tuple.__new__(cls, [self.value(part, None) for _, part in fields])
             self._known[number] = made
             return made
-        if _name(cls) != name:
-            raise ValueError(f"a {cls.__name__} stands where the state has a {name}")
         own = {} if fresh is None else dict(_fields(fresh))
         # a frozen object may be a constant that others hold: it is made anew
         target = object.__new__(cls) if fresh is None or _is_frozen(cls) else fresh

@@ -30,8 +30,9 @@ def is_own(value: Any) -> bool:
 def class_name(cls: type[Any]) -> str:
     """Return the name of `cls`, from which `class_named` returns it; empty if it does not."""
     if cls not in _NAMES:
-        held = (module for module in _modules(cls.__module__) if _part(module, cls) is cls)
-        _NAMES[cls] = next((f"{_label(module)}:{cls.__qualname__}" for module in held), "")
+        path, modules = cls.__qualname__, _modules(cls.__module__)
+        held = (module for module in modules if _defined(module, path) is cls)
+        _NAMES[cls] = next((f"{_label(module)}:{path}" for module in held), "")
     return _NAMES[cls]
 
 
@@ -39,20 +40,18 @@ def class_named(name: str) -> type[Any] | None:
     """Return the class of a user that `name` names; None without one."""
     label, _, path = name.partition(":")
     for module in _modules(label):
-        if _label(module) == label and isinstance(found := _at(module, path), type):
+        if _label(module) == label and (found := _defined(module, path)) is not None:
             return found
     return None
 
 
-def _part(module: ModuleType, cls: type[Any]) -> Any:
-    """Return what stands in `module` where `cls` was defined."""
-    return _at(module, cls.__qualname__) if module.__name__ == cls.__module__ else None
-
-
-def _at(found: Any, path: str) -> Any:
+def _defined(module: ModuleType, path: str) -> type[Any] | None:
+    """Return the class at `path` that `module` defines itself; None without one."""
+    found: Any = module
     for part in path.split("."):
         found = getattr(found, part, None)
-    return found
+    here = isinstance(found, type) and found.__module__ == module.__name__
+    return found if here else None
 
 
 def _label(module: ModuleType) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from emulator.errors import PythonFileError
 from emulator.learners.graph import GraphLearner
 from emulator.learners.keras_request import KerasRequest, UntrainableError
 from emulator.models.own_model import ModelSource
@@ -96,6 +97,32 @@ def test_a_model_that_ends_otherwise_is_refused(tmp_path: Path, name: str, says:
 
     with pytest.raises(UntrainableError, match=says):
         export_own(*request(tmp_path, name))
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("def loss(y_true): return 0.0", "1: raises TypeError: loss() takes 1 positional argument"),
+        (
+            "\ndef loss(y_true, y_pred): pass",
+            "2: raises ValueError: Attempt to convert a value",
+        ),
+        (
+            "def loss(y_true, y_pred): return 'x'",
+            "1: loss() returns string: a loss for each",
+        ),
+        ("def loss(y_true, y_pred):\n    1 / 0", "2: raises ZeroDivisionError"),
+        ("class loss: pass", "1: raises TypeError: loss() takes no arguments"),
+    ],
+)
+def test_a_loss_that_is_none_is_told_by_its_line(tmp_path: Path, code: str, says: str) -> None:
+    from emulator.learners.tensorflow_losses import losses_of
+
+    (tmp_path / "losses.py").write_text(code)
+    losses = losses_of(f"{tmp_path}/losses.py:loss")
+    with pytest.raises(PythonFileError) as refused:
+        losses(np.zeros((2, 3), np.float32), np.zeros(2, np.int32))
+    assert str(refused.value).startswith(f"{tmp_path}/losses.py:{says}")
 
 
 def test_constants_do_not_depend_on_the_seed_that_came_first(tmp_path: Path) -> None:

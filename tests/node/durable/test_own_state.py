@@ -11,6 +11,7 @@ import pytest
 from emulator import synchronization
 from emulator.node.durable import durable_server
 from emulator.node.durable.object_tree import freeze, thaw
+from emulator.node.durable.own_state import class_name, class_named
 from emulator.runs.tried_plugins import unfit_plugins
 from emulator.scenario import load
 from tests.fakes.durable_fleet import DurableFleet, plan_of
@@ -133,6 +134,16 @@ def test_random_generators_go_on_where_they_were(bits: Any) -> None:
     for fresh in ({}, {"numpy": np.random.default_rng(2), "python": random.Random(2)}):
         thaw(fresh, frozen)
         assert [each.random() for each in fresh.values()] == expected
+
+
+def test_a_state_names_no_class_but_those_of_plugins(mine: str) -> None:
+    state = synchronization.make({"kind": mine}).start(frozenset("ab"))
+    name = class_name(type(state))
+    assert class_named(name) is type(state)
+    for other in ("Collecting", "np.ndarray", "threading.Thread", "Lost"):
+        assert class_named(name.replace("State", other)) is None
+    assert class_named("threading:Thread") is None
+    assert class_name(dict) == ""
 
 
 def test_a_state_that_no_file_can_hold_is_refused_before_a_run(mine: str, tmp_path: Path) -> None:
