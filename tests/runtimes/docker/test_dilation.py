@@ -1,16 +1,20 @@
 """A dilated run's containers: quotas, configurations and clocks, word for word."""
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from emulator.machine import packet_sizes
 from emulator.node.access_link import AccessLink
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.configs import NodeConfigs
 from emulator.runtimes.docker.container_powers import UNLIMITED, ContainerPowers
+from emulator.runtimes.docker.prepare import Prepared
 from emulator.shaping import access
 from emulator.shaping.dilated_link import dilated
-from tests.runtimes.docker.test_configs import DELAYED, FAR, HELD, TEXT, configs
+from tests.runtimes.docker.test_configs import DELAYED, FAR, HELD, SCENARIO, TEXT, configs
 from tests.runtimes.docker.test_spec import WANTED
 
 SLOW = f"{TEXT}time: {{dilation: 4}}\n"
@@ -125,3 +129,17 @@ def test_a_fault_changes_a_dilated_link() -> None:
     held.reshape({"delay": 0.1})
     delay = held.received_delay()
     assert delay is not None and delay.delay == pytest.approx(0.125)  # the part's clock is slow
+
+
+@pytest.mark.parametrize("kernel_has_it", [True, False])
+def test_a_kernel_without_the_parameter_starts_containers_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel_has_it: bool
+) -> None:
+    file = tmp_path / "tcp_tso_rtt_log"
+    if kernel_has_it:
+        file.write_text("9\n")
+    monkeypatch.setattr(packet_sizes, "_FILE", file)
+    folder = SimpleNamespace(work=tmp_path, path=tmp_path, server=tmp_path)
+    world = Prepared(SCENARIO, folder, configs(), "image", tmp_path)  # type: ignore[arg-type]
+    near, far = (world.container(name, "net", {"emulate.run": "r"}) for name in ("near", "far"))
+    assert near.full_packets == kernel_has_it and not far.full_packets
