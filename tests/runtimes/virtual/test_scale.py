@@ -122,12 +122,12 @@ def looking() -> Iterator[Look]:
 def test_a_device_that_waits_costs_less_than_a_kilobyte(tmp_path: Path) -> None:
     """With coroutine, links, gradient at the barrier, and the server's entries for the device."""
     result = []
-    for devices in (500, 2500):
+    for devices in (500, 4900):
         with looking() as look:
             played(tmp_path, devices, *WAITING)
         assert look.waiting == devices + 1
         result.append(look.allocated)
-    each = (result[1] - result[0]) / 2000
+    each = (result[1] - result[0]) / 4400
     print(f"{each:.0f} B for each device that waits")
     assert 100 < each < KILOBYTE
 
