@@ -30,6 +30,7 @@ from ...shaping import access, gateway, tc
 from ...shaping.backend import Backend, boxed
 from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
+from ...units import Rate
 from ...world.emulated_clock import EmulatedClock
 from ...world.link import Link, Side
 from ...world.link_course import link_at
@@ -208,8 +209,24 @@ class NodeConfigs:
         return frozenset(
             name
             for name, (up, beyond) in ways.items()
-            if name not in self._reshaped and tc.filled(up, beyond, self.backend)
+            if name not in self._reshaped
+            and tc.filled(up, beyond, self._back_to(name), self.backend)
         )
+
+    def _back_to(self, name: str) -> list[Rate]:
+        """Return the rates that acknowledgements to the node `name` pass, each one's share."""
+        scenario = self.scenario
+        if name == SERVER:
+            own = [each.link.up.rate for each in scenario.nodes]
+            behind = [each.name for each in scenario.bottleneck_of.values()]
+            shared = [(each.up.rate, behind.count(each.name)) for each in scenario.bottlenecks]
+        else:
+            own = [each.link.down.rate for each in scenario.nodes if each.name == name]
+            shared = []
+        rates = [rate for rate in own if rate is not None]
+        return rates + [
+            Rate(rate / number) for rate, number in shared if rate is not None and number
+        ]
 
     @property
     def shortest(self) -> float:

@@ -62,6 +62,28 @@ def test_tcp_fills_its_packets_unless_a_link_cuts_them(
     assert changing.filling == filling - {"near"}
 
 
+@pytest.mark.parametrize(
+    ("up", "bottleneck", "filling"),
+    [
+        ("1mbit", "", {"server", "near"}),
+        ("900kbit", "", {"near"}),
+        ("1mbit", "bottlenecks: [{name: street, up: {rate: 2mbit}, members: [near, far]}]\n", True),
+        (
+            "1mbit",
+            "bottlenecks: [{name: street, up: {rate: 1.9mbit}, members: [near, far]}]\n",
+            False,
+        ),
+    ],
+)
+def test_tcp_fills_no_packets_whose_acknowledgements_hold_it_up(
+    up: str, bottleneck: str, filling: set[str] | bool
+) -> None:
+    text = TEXT.replace("up: {rate: 1mbit", f"up: {{rate: {up}")
+    text = text.replace("down: {rate: 8mbit", "down: {rate: 50mbit")
+    found = configs(text=text + bottleneck).filling
+    assert found == filling if isinstance(filling, set) else ("server" in found) == filling
+
+
 def test_without_a_rate_tcp_is_left_alone() -> None:
     devices = "devices: [{name: near}, {name: far, link: {up: {delay: 1ms}}}]\n"
     assert configs(text=TEXT.partition("server:")[0] + devices).filling == set()
