@@ -37,7 +37,7 @@ def class_name(cls: type[Any]) -> str:
 
 
 def class_named(name: str) -> type[Any] | None:
-    """Return the class of a user that `name` names; None without one."""
+    """Return the user's class with the name `name`; None if no loaded module defines the class."""
     label, _, path = name.partition(":")
     for module in _modules(label):
         if _label(module) == label and (found := _defined(module, path)) is not None:
@@ -46,7 +46,7 @@ def class_named(name: str) -> type[Any] | None:
 
 
 def _defined(module: ModuleType, path: str) -> type[Any] | None:
-    """Return the class at `path` that `module` defines itself; None without one."""
+    """Return the class at `path` in `module`; None if another module defines the class."""
     found: Any = module
     for part in path.split("."):
         found = getattr(found, part, None)

@@ -26,9 +26,10 @@ from ...scenario.bottleneck_section import Bottleneck
 from ...scenario.link_changes import start_draw
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
-from ...shaping import access, gateway, tc
+from ...shaping import access, gateway
 from ...shaping.backend import Backend, boxed
 from ...shaping.dilated_link import dilated, dilated_side
+from ...shaping.full_packets import filled
 from ...transport.secrets import AllowList, Secret
 from ...units import Rate
 from ...world.emulated_clock import EmulatedClock
@@ -209,8 +210,7 @@ class NodeConfigs:
         return frozenset(
             name
             for name, (up, beyond) in ways.items()
-            if name not in self._reshaped
-            and tc.filled(up, beyond, self._back_to(name), self.backend)
+            if name not in self._reshaped and filled(up, beyond, self._back_to(name), self.backend)
         )
 
     def _back_to(self, name: str) -> list[Rate]:
