@@ -1,5 +1,6 @@
 """Makes the configuration of each container from a scenario. Pure: no file, no engine."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -203,30 +204,27 @@ class NodeConfigs:
     def filling(self) -> frozenset[str]:
         """Names of the nodes whose TCP fills its packets."""
         ways = {
-            each.name: (self._path(each.name, each.link).up, self._towards_server(each.name))
+            each.name: (
+                self._path(each.name, each.link).up,
+                self._towards_server(each.name),
+                [rate] if (rate := each.link.down.rate) is not None else [],
+            )
             for each in self.scenario.nodes
         }
-        ways[SERVER] = self.scenario.server.link.up, self._receivers
+        ways[SERVER] = self.scenario.server.link.up, self._receivers, self._back_to_server()
         return frozenset(
             name
-            for name, (up, beyond) in ways.items()
-            if name not in self._reshaped and filled(up, beyond, self._back_to(name), self.backend)
+            for name, (up, beyond, back) in ways.items()
+            if name not in self._reshaped and filled(up, beyond, back, self.backend)
         )
 
-    def _back_to(self, name: str) -> list[Rate]:
-        """Return the rates that acknowledgements to the node `name` pass, each one's share."""
+    def _back_to_server(self) -> list[Rate]:
+        """Return the rates that acknowledgements to the server pass, a bottleneck's by member."""
         scenario = self.scenario
-        if name == SERVER:
-            own = [each.link.up.rate for each in scenario.nodes]
-            behind = [each.name for each in scenario.bottleneck_of.values()]
-            shared = [(each.up.rate, behind.count(each.name)) for each in scenario.bottlenecks]
-        else:
-            own = [each.link.down.rate for each in scenario.nodes if each.name == name]
-            shared = []
-        rates = [rate for rate in own if rate is not None]
-        return rates + [
-            Rate(rate / number) for rate, number in shared if rate is not None and number
-        ]
+        behind = Counter(each.name for each in scenario.bottleneck_of.values())
+        rates = [(each.link.up.rate, 1) for each in scenario.nodes]
+        rates += [(each.up.rate, behind[each.name]) for each in scenario.bottlenecks]
+        return [Rate(rate / number) for rate, number in rates if rate is not None]
 
     @property
     def shortest(self) -> float:
