@@ -13,8 +13,9 @@ from ..theme import INK, fault_colour, legend_above, nothing
 TITLE = "Effects of faults"
 CAPTION = (
     "Updates per second of the whole run before, while and after faults of a kind held devices: as "
-    "long before and after each fault as it lasted, from 1 s to 60 s. Faults that overlap share "
-    "their effects."
+    "long before and after each fault as it lasted, from 1 s to 60 s, without the seconds in which "
+    "another fault held a device. Where less than a tenth of that time is left, there is no bar. "
+    "Faults that overlap share their effects while they hold devices."
 )
 
 _WINDOWS = {"before": 0.25, "during": 1.0, "after": 0.55}

@@ -1,12 +1,16 @@
 """What came of each fault: updates, bytes and accuracy before, while and after it held a device.
 
 The three windows of a fault are compared with each other: its own duration, and as long a time
-before and after it, from 1 s to 60 s. Rates are those of the whole run, so faults that overlap
-share their effects. Updates that a crash of the server lost do not count; their bytes did travel.
+before and after it, from 1 s to 60 s. Windows before and after leave out the time in which another
+fault held any device, and a window of which less than a tenth is left has no rate. Rates are those
+of the whole run, so faults that overlap share their effects. Updates that a crash of the server
+lost do not count; their bytes did travel.
 """
 
+import math
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,6 +38,9 @@ MOST = 10_000
 _SHORTEST, _LONGEST = 1.0, 60.0
 """Seconds of the windows before and after a fault, at least and at most."""
 
+_LEAST = 0.1
+"""Share of a window before or after a fault that must be left without other faults."""
+
 _QUANTITIES = ("updates", "push_bytes", "pull_bytes")
 _UPDATES = _QUANTITIES.index("updates")
 _WINDOWS = ("before", "during", "after")
@@ -56,6 +63,40 @@ class _Window(NamedTuple):
         return max(0.0, self.end - self.begin)
 
 
+class _HeldTimes:
+    """The times in which faults hold devices, as spans without overlaps."""
+
+    def __init__(self) -> None:
+        self._holding: set[Hashable] = set()
+        self._begins: list[float] = []
+        self._ends: list[float] = []
+        """End of each span; the last is missing while a fault goes on."""
+
+    def begin(self, fault: Hashable, at: float) -> None:
+        """Count `fault` among the faults that hold devices from the time `at` on."""
+        if not self._holding:
+            self._begins.append(at)
+        self._holding.add(fault)
+
+    def end(self, fault: Hashable, at: float) -> None:
+        """Count `fault` no longer from the time `at` on; one that holds no device is ignored."""
+        if fault in self._holding:
+            self._holding.discard(fault)
+            if not self._holding:
+                self._ends.append(at)
+
+    def without(self, window: _Window) -> list[_Window]:
+        """Return the parts of `window` in which no fault held a device."""
+        parts, begin = [], window.begin
+        for place in range(max(0, bisect_right(self._begins, begin) - 1), len(self._begins)):
+            if self._begins[place] >= window.end:
+                break
+            parts.append(_Window(begin, self._begins[place]))
+            begin = max(begin, self._ends[place] if place < len(self._ends) else math.inf)
+        parts.append(_Window(begin, window.end))
+        return [part for part in parts if part.seconds]
+
+
 class FaultEffects:
     """Takes the records of a run in their order; `plain` has the effects of its faults."""
 
@@ -66,6 +107,7 @@ class FaultEffects:
         self._faults: list[_Struck] = []
         # by node, fault and row of the verbs: a crash is a `kill` or a `halt`, and may be both
         self._open: dict[tuple[str, str, str], list[_Struck]] = defaultdict(list)
+        self._held = _HeldTimes()
         self._counts: Counter[str] = Counter()
         self._end = 0.0
 
@@ -95,9 +137,11 @@ class FaultEffects:
         if record.again:  # goes on after the run was resumed
             return
         if not record.begins:
+            self._held.end(key, record.at)
             for struck in self._open.pop(key, ()):
                 struck.until = record.at
             return
+        self._held.begin(key, record.at)
         self._counts[record.fault] += 1
         if len(self._faults) < MOST:
             struck = _Struck(record)
@@ -158,9 +202,10 @@ class FaultEffects:
         sums = {name: [0.0] * len(_QUANTITIES) for name in _WINDOWS}
         for own in windows:
             for name, window in own.items():
-                seconds[name] += window.seconds
-                found = self._flow.between(window.begin, window.end)
-                sums[name] = [a + b for a, b in zip(sums[name], found, strict=True)]
+                for part in [window] if name == "during" else self._compared(window):
+                    seconds[name] += part.seconds
+                    found = self._flow.between(part.begin, part.end)
+                    sums[name] = [a + b for a, b in zip(sums[name], found, strict=True)]
         return {
             f"{quantity}_per_s": {
                 name: round(sums[name][place] / seconds[name], 3) if seconds[name] else None
@@ -168,6 +213,12 @@ class FaultEffects:
             }
             for place, quantity in enumerate(_QUANTITIES)
         }
+
+    def _compared(self, window: _Window) -> list[_Window]:
+        """Return the parts of `window` without a fault; none if less than a tenth is left."""
+        parts = self._held.without(window)
+        left = sum(part.seconds for part in parts)
+        return parts if left >= _LEAST * window.seconds else []
 
     def _last(self, name: str, window: _Window) -> float | None:
         """Return the last score measured in the window; before a fault, however early."""

@@ -209,3 +209,69 @@ def test_crashes_with_and_without_state_end_each_with_its_own_boot() -> None:
     found = effects(records)
     assert [(each["at"], each["until"]) for each in found["faults"]] == [(10.0, 16.0), (12.0, 13.0)]
     assert found["kinds"]["crash"]["seconds"] == 7.0
+
+
+# ten updates a second while no fault holds a device, five while one does, two while two do
+SEVERAL = {
+    # kinds and times of faults; then the rates before and after each, in the same order
+    "one ends as the other begins": (
+        [("crash", 15.0, 25.0), ("partition", 25.0, 35.0)],
+        [(10.0, None), (None, 10.0)],
+    ),
+    "the other lies in half of the time before": (
+        [("crash", 15.0, 25.0), ("partition", 30.0, 40.0)],
+        [(10.0, 10.0), (10.0, 10.0)],
+    ),
+    "one within the other": (
+        [("partition", 20.0, 40.0), ("crash", 25.0, 30.0)],
+        [(10.0, 10.0), (None, None)],
+    ),
+    "both at one time": (
+        [("partition", 20.0, 30.0), ("slow", 20.0, 30.0)],
+        [(10.0, 10.0), (10.0, 10.0)],
+    ),
+    "one for good": (
+        [("crash", 20.0, None), ("partition", 30.0, 35.0)],
+        [(10.0, None), (None, None)],
+    ),
+    "of two devices of one kind": (
+        [("crash", 10.0, 20.0), ("crash", 18.0, 22.0)],
+        [(10.0, 10.0), (None, 10.0)],
+    ),
+    "less than a tenth is left": (
+        [("crash", 10.0, 19.5), ("partition", 20.0, 30.0)],
+        [(10.0, None), (None, 10.0)],
+    ),
+}
+VERBS = {
+    "crash": ("kill", "boot"),
+    "partition": ("sever", "mend"),
+    "slow": ("throttle", "unthrottle"),
+}
+
+
+@pytest.mark.parametrize("faults, expected", SEVERAL.values(), ids=SEVERAL)
+def test_seconds_in_which_another_fault_holds_a_device_are_no_comparison(
+    faults: list[tuple[str, float, float | None]],
+    expected: list[tuple[float | None, float | None]],
+) -> None:
+    records: list[PlainRecord] = []
+    for number, (fault, begin, end) in enumerate(faults):
+        begins, ends = VERBS[fault]
+        records.append({**act(begin, begins, fault, begin), "node": f"n-{number}"})
+        if end is not None:
+            records.append({**act(end, ends, fault, end), "node": f"n-{number}"})
+    for tick in range(600):
+        at = 0.05 + tick / 10
+        holding = sum(begin <= at < (end or 60.0) for _, begin, end in faults)
+        every = (1, 2, 5)[holding]
+        records += [update(at)] * (tick % every == 0)
+    found = effects([*records, {"at": 60.0, "what": "stop", "reason": "time"}])
+    rates = [each["updates_per_s"] for each in found["faults"]]
+    # a part of a window may have an update more or less
+    assert [(each["before"], each["after"]) for each in rates] == [
+        tuple(None if rate is None else pytest.approx(rate, abs=0.3) for rate in pair)
+        for pair in expected
+    ]
+    for each in rates:
+        assert all(each["during"] < rate for rate in (each["before"], each["after"]) if rate)
