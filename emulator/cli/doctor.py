@@ -76,6 +76,7 @@ def _data(name: str) -> Finding:
 
 def _engine() -> list[Finding]:
     from ..runtimes.docker import client, owners
+    from ..runtimes.docker.endpoint import endpoint
 
     try:
         engine = client.connect()
@@ -84,7 +85,7 @@ def _engine() -> list[Finding]:
             left = sum(owner.abandoned for owner in owners.owners(engine))
     except EmulatorError as error:
         return [Finding("engine", False, str(error), optional=bool(lacks_containers()))]
-    sound = Finding("engine", True, f"Docker {version}")
+    sound = Finding("engine", True, f"Docker {version} at {endpoint()}")
     return [sound, *_image(engine), _tcp(), _leftovers(left)]
 
 

@@ -1,26 +1,24 @@
 """Connects to the Docker engine, and translates Docker's errors into the emulator's."""
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
-import docker
 import requests
 from docker import DockerClient
 from docker.errors import APIError, DockerException
 
 from ...errors import DeploymentError, HostError
 from ...machine.host import lacks_containers
+from .endpoint import endpoint
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-DEFAULT = "unix:///var/run/docker.sock"
 HOW = (
     "start one (as root on Debian: `apt-get install docker.io`; in a checkout, `images/engine`), "
-    "or point DOCKER_HOST at one that you may use"
+    "or name one that you may use in DOCKER_HOST, or by `docker context use`"
 )
 
 FULL = (
@@ -30,18 +28,20 @@ FULL = (
 
 
 def connect() -> DockerClient:
-    """Return a client of the engine at DOCKER_HOST, or of the local engine.
+    """Return a client of the engine that `endpoint` chooses.
 
     Raises HostError if this system has no containers or no engine answers.
     """
     if why := lacks_containers():
         raise HostError(why)
+    chosen = endpoint()
     try:
-        client = docker.from_env(timeout=120, max_pool_size=32)
+        client = DockerClient(
+            base_url=chosen.address, tls=chosen.tls or False, timeout=120, max_pool_size=32
+        )
         client.ping()
     except (DockerException, requests.RequestException) as error:
-        where = os.environ.get("DOCKER_HOST") or DEFAULT
-        raise HostError(f"no Docker engine answers at {where}: {_reason(error)}: {HOW}") from error
+        raise HostError(f"no Docker engine answers at {chosen}: {_reason(error)}: {HOW}") from error
     return client
 
 

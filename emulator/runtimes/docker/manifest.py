@@ -9,6 +9,7 @@ from ...machine.host import Host
 from ...scenario import Scenario
 from ...shaping.backend import Backend
 from .client import refusals
+from .endpoint import endpoint
 from .images.node_image import NAME, NodeImage
 
 _QUEUES = {"htb": "htb, a queue for each member", "tbf": "tbf, one queue for all members"}
@@ -26,6 +27,7 @@ def facts(
         "image": {"name": NAME, "digest": image.id, "labels": image.labels},
         "kernel": host.kernel,
         "engine": engine["Version"],
+        "endpoint": endpoint().plain(),
         "shaping": backend.plain(),
         "tcp": scenario.tcp.congestion if scenario.tcp else congestion.default(),
         "encrypted": scenario.server.encrypt,

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import docker
 import pytest
 from docker.errors import ImageNotFound
 
 from emulator.errors import DeploymentError, HostError
+from emulator.runtimes.docker.client import connect
 from emulator.runtimes.docker.images import libraries, node_image
 from emulator.runtimes.docker.images.build import build
 
@@ -262,7 +262,8 @@ def _engine(stubs: Path, **commands: str) -> subprocess.CompletedProcess[str]:
         (stubs / name).write_text(f"#!/bin/sh\n{script}\n")
         (stubs / name).chmod(0o755)
     path = {"PATH": f"{stubs}:{os.environ['PATH']}"}
-    environment = {k: v for k, v in os.environ.items() if k != "DOCKER_HOST"} | path
+    chosen = ("DOCKER_HOST", "DOCKER_CONTEXT")
+    environment = {k: v for k, v in os.environ.items() if k not in chosen} | path
     return subprocess.run(
         [ROOT / "images/engine"], env=environment, capture_output=True, text=True, timeout=60
     )
@@ -279,6 +280,13 @@ def test_without_root_and_engine_one_message_says_what_to_do(tmp_path: Path) -> 
     assert done.stderr.count("engine:") == 1
     for remedy in ("as root on Debian", "adduser ada docker", "DOCKER_HOST"):
         assert remedy in done.stderr
+
+
+def test_the_engine_of_a_context_is_not_started_here(tmp_path: Path) -> None:
+    docker = '[ "$1" = context ] && echo colima && exit; exit 1'
+    done = _engine(tmp_path, docker=docker, **{"apt-get": "exit 9", "dockerd": "exit 9"})
+    assert done.returncode == 1
+    assert "start the engine of Docker's context (colima)" in done.stderr
 
 
 def test_make_help_names_each_command() -> None:
@@ -304,7 +312,7 @@ library.TF_Version.restype = ctypes.c_char_p
 import emulator.node
 print(library.TF_Version().decode())
 """
-    client = docker.from_env()
+    client = connect()
     try:
         said = client.containers.run(
             node_image.require(client).id,
