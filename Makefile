@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test check compose images data bench fuzz soak layers clean engine base
-.PHONY: table-adacomp table-residual table-pulls table-byzantine
+.PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability
 
 PYTHON ?= python3
@@ -75,6 +75,9 @@ figure-dynacomm figure-omnivore figure-reliability: figure-%: $(INSTALLED) data
 
 figure-single-node: $(INSTALLED) data ## measure one core by images lowered and multiplied at once (docs/single-node.md)
 	$(BIN)/python -m tests.benchmarks.single_node --gradients --docs docs
+
+table-tune: $(INSTALLED) data ## compare the tuner's choices with the best of a grid, three fleets (docs/tune.md)
+	$(BIN)/python -m tests.benchmarks.tuned_fleets --docs docs
 
 layers: $(INSTALLED) ## the picture of the layers in docs/why.md, from the imports
 	$(BIN)/python -m tests.draw_layers

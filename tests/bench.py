@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from analysis.studies import markdown
 from emulator import models
 from emulator.errors import EmulatorError
 from tests.benchmarks import (
@@ -59,12 +60,18 @@ def main() -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each run lasts")
+    parser.add_argument(
+        "--docs", type=Path, help="put the table of `overlap` into docs/dynacomm.md"
+    )
     asked = parser.parse_args()
     try:
         result = measure(asked.part, asked.seconds)
     except EmulatorError as error:
         sys.exit(f"bench: {error}")
     print(json.dumps(result, indent=2) if asked.json else table.page(result))
+    if asked.docs and "overlap" in result:
+        made = overlap.page_table(result["overlap"])
+        markdown.replace(asked.docs / "dynacomm.md", overlap.COMMAND, made)
 
 
 def measure(part: str | None, seconds: float) -> dict[str, Any]:

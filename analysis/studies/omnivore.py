@@ -1,11 +1,13 @@
 """Tables and verdicts of the study `omnivore`: compute groups and implicit momentum."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
+from typing import NamedTuple
 
 from ..quantities import figures, percent
 from ..statistical_efficiency import penalties
+from .claim_rules import all_inside, all_within, falls, least_inside, less, word
 from .folder import Study
 from .markdown import never_or, table
 from .omnivore_data import (
@@ -47,52 +49,103 @@ def _goal() -> str:
 
 # -- verdicts --------------------------------------------------------------------------------------
 
+APART, STEPS_APART = 0.03, 0.05
+"""Largest distances at which momentum, and the step as a share of η/g, count as the theory's."""
+
+
+class Tuned(NamedTuple):
+    """A number of groups at its best momentum and learning rate."""
+
+    momentum: float
+    seconds: float
+    """Median time to the target; infinite if it was never reached."""
+
+
+class Implicit(NamedTuple):
+    """Implicit momentum with memoryless steps, beside the theory's."""
+
+    theory: float
+    momentum: float
+    least: float
+    most: float
+    """Ends of the interval of `momentum`."""
+    step_share: float
+    """Step as a share of η/g."""
+
 
 def _verdicts(study: Study) -> str:
-    tuned = dict(sorted(best(study).items()))
-    seconds = {g: median(s.seconds) for g, s in tuned.items()}
-    soonest, most = min(seconds, key=lambda g: seconds[g]), max(tuned)
-    synchronous, fixed = named(study, 1, SYNCHRONOUS), named(study, most, FIXED)
-    middle = 1 < soonest < most
-    slower = median(fixed.seconds) > median(synchronous.seconds)
-    faster = seconds[most] < median(synchronous.seconds)
-    falls = tuned[most].momentum < tuned[1].momentum
-    memoryless = [found for found in momenta(study) if found.law.startswith("exponential")]
-    apart = max(abs(found.fit.momentum - found.theory) for found in memoryless)
-    steps = max(abs(found.step_share - 1) for found in memoryless)
-    lines = [
-        ["the best g lies strictly between 1 and N", _word(middle), f"g = {soonest}"],
+    tuned = {g: Tuned(s.momentum, median(s.seconds)) for g, s in sorted(best(study).items())}
+    memoryless = [
+        Implicit(
+            found.theory,
+            found.fit.momentum,
+            *(found.fit.momentum_range or (math.nan, math.nan)),
+            found.step_share,
+        )
+        for found in momenta(study)
+        if found.law.startswith("exponential")
+    ]
+    untuned = median(named(study, 1, SYNCHRONOUS).seconds)
+    fixed = median(named(study, max(tuned), FIXED).seconds)
+    return table(["claim", "here", "measured"], verdicts(tuned, untuned, fixed, memoryless))
+
+
+def verdicts(
+    tuned: Mapping[int, Tuned], untuned: float, fixed: float, memoryless: Sequence[Implicit]
+) -> list[list[str]]:
+    """Return the lines of the claims: claim, verdict, and the numbers that decide.
+
+    `tuned` is by the number of groups, in ascending order. `untuned` is the time of one group with
+    momentum 0.9 at its best rate, and `fixed` that of as many groups as devices with momentum 0.9
+    at the same rate.
+    """
+    each = list(tuned.values())
+    synchronous, asynchronous = each[0].seconds, each[-1].seconds
+    apart = [found.momentum - found.theory for found in memoryless]
+    steps = [found.step_share - 1 for found in memoryless]
+    outside = [f"{f.theory:.3f}" for f in memoryless if not f.least <= f.theory <= f.most]
+    return [
         [
-            "asynchronous with untuned momentum 0.9 is slower than synchronous",
-            _word(slower),
-            f"{_time(median(fixed.seconds))} against {_time(median(synchronous.seconds))}",
+            "the best g lies strictly between 1 and N",
+            word(least_inside([one.seconds for one in each])),
+            ", ".join(f"{_time(one.seconds)} (g = {g})" for g, one in tuned.items()),
         ],
         [
-            "asynchronous with tuned momentum is faster than synchronous",
-            _word(faster),
-            f"{_time(seconds[most])} against {_time(median(synchronous.seconds))}",
+            "asynchronous with momentum 0.9 is slower than synchronous with momentum 0.9",
+            word(less(untuned, fixed)),
+            f"{_time(fixed)} against {_time(untuned)}",
         ],
         [
-            "the best explicit momentum falls as g grows",
-            _word(falls),
-            ", ".join(f"{s.momentum:g}" for s in tuned.values()),
+            "asynchronous with tuned momentum is faster than synchronous with momentum 0.9",
+            word(less(asynchronous, untuned)),
+            f"{_time(asynchronous)} against {_time(untuned)}",
         ],
         [
-            "with memoryless steps, implicit momentum is within 0.03 of 1 − 1/g",
-            _word(apart <= 0.03),
-            f"{apart:.3f} at most",
+            "asynchronous with tuned momentum is faster than synchronous with tuned momentum",
+            word(less(asynchronous, synchronous)),
+            f"{_time(asynchronous)} against {_time(synchronous)}",
         ],
         [
-            "and the step is within 5 % of η/g",
-            _word(steps <= 0.05),
-            f"{percent(steps)} at most",
+            "the best explicit momentum falls as g grows, and rises at no step",
+            word(falls([one.momentum for one in each])),
+            ", ".join(f"{one.momentum:g}" for one in each),
+        ],
+        [
+            f"with memoryless steps, implicit momentum is within {APART} of 1 − 1/g for each g",
+            word(all_within(apart, APART)),
+            f"{max(map(abs, apart), default=math.nan):.3f} at most",
+        ],
+        [
+            "and its interval has 1 − 1/g inside for each g",
+            word(all_inside([(f.least, f.theory, f.most) for f in memoryless])),
+            f"outside: {', '.join(outside)}" if outside else "all inside",
+        ],
+        [
+            f"and the step is within {percent(STEPS_APART, 0)} of η/g for each g",
+            word(all_within(steps, STEPS_APART)),
+            f"{percent(max(map(abs, steps), default=math.nan))} at most",
         ],
     ]
-    return table(["claim", "here", "measured"], lines)
-
-
-def _word(holds: bool) -> str:
-    return "holds" if holds else "does not hold"
 
 
 def _time(value: float) -> str:

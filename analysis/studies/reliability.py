@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import mean, median
 
 from ..quantities import figures, percent, seconds, size
+from .claim_rules import all_at_least, mean_at_least, word
 from .folder import Study, ended, reached
 from .markdown import never_or, table
 from .reliability_data import (
@@ -28,6 +29,8 @@ _POINT = 0.01
 """Largest loss of accuracy that counts as none: a point of accuracy, as a fraction."""
 _HUNDRED = 100
 """Two orders of magnitude."""
+EQUAL = f"{TESTED} ends within a point of {BASE}"
+"""Claim that both algorithms end alike."""
 
 __all__ = ["COMMAND", "figure", "tables"]
 
@@ -36,7 +39,7 @@ def tables(study: Study) -> str:
     """Return the verdicts, the results of each world, and the learning rates tried."""
     return "\n\n".join(
         [
-            table(["claim", "here", "measured"], [*_kept(study), _equal(study), _saved(study)]),
+            _verdicts(study),
             "Devices that crash for good, medians of the seeds (least – most):",
             _results(study, CRASH_RATE),
             "Devices that crash and come back, by the mean time between failures:",
@@ -50,46 +53,57 @@ def tables(study: Study) -> str:
 # -- verdicts --------------------------------------------------------------------------------------
 
 
-def _kept(study: Study) -> list[list[str]]:
-    """Return a line for each entry: its mean and its largest loss over all worlds with crashes."""
-    lines = []
-    for entry in (TESTED, BASE):
-        gains = {outcome.world: -loss for outcome, loss in losses(study, entry)}
-        claim = f"with crashes {entry} ends within a point of its accuracy without crashes"
-        lines.append([claim, *_verdict(gains)])
-    return lines
-
-
-def _equal(study: Study) -> list[str]:
-    """Return the line of the accuracy of `TESTED` against that of `BASE` in the same world."""
+def _verdicts(study: Study) -> str:
     gains = {
+        kept(entry): {outcome.world: -loss for outcome, loss in losses(study, entry)}
+        for entry in (TESTED, BASE)
+    }
+    pairs = _pairs(study)
+    gains[EQUAL] = {
         world: median(tested.ended) - median(base.ended)
-        for world, (base, tested) in _pairs(study).items()
+        for world, (base, tested) in pairs.items()
         if world != SURE
     }
-    return [f"with crashes {TESTED} ends within a point of {BASE}", *_verdict(gains)]
-
-
-def _verdict(gains: Mapping[str, float]) -> list[str]:
-    """Return the cells of a line on `gains` of accuracy, fractions, by world.
-
-    The mean decides: the least of many gains is low by chance alone.
-    """
-    middle, worst = mean(gains.values()), min(gains, key=lambda world: gains[world])
-    measured = f"{_points(middle)} in the mean, {_points(gains[worst])} at worst ({worst})"
-    return [_holds(middle >= -_POINT), measured]
-
-
-def _saved(study: Study) -> list[str]:
-    """Return the line of the least and the largest saving of bytes over all worlds."""
-    ratios = [
+    saved = [
         median(base.pushed) / median(tested.pushed)
-        for base, tested in _pairs(study).values()
+        for base, tested in pairs.values()
         if math.isfinite(median(base.pushed))
     ]
-    claim = f"{TESTED} pushes two orders of magnitude fewer bytes until {percent(TARGET, 0)}"
-    span = f"{figures(min(ratios))} to {figures(max(ratios))} times fewer" if ratios else "–"
-    return [claim, _holds(min(ratios, default=0) >= _HUNDRED), span]
+    return table(["claim", "here", "measured"], verdicts(gains, saved))
+
+
+def kept(entry: str) -> str:
+    """Return the claim that crashes cost `entry` no accuracy."""
+    return f"{entry} ends within a point of its accuracy without crashes"
+
+
+def verdicts(gains: Mapping[str, Mapping[str, float]], saved: Sequence[float]) -> list[list[str]]:
+    """Return the lines of the claims: claim, verdict, and the numbers that decide.
+
+    `gains` has for each claim the gain of accuracy in each world with crashes, a fraction. A line
+    judges the mean of the worlds, and the next line every one of them, of which the worst is low by
+    chance too. `saved` has how many times fewer bytes `TESTED` pushed than `BASE` in each world.
+    """
+    lines = []
+    for claim, by_world in gains.items():
+        values = list(by_world.values())
+        worst = min(by_world, key=lambda world: by_world[world])
+        lines += [
+            [
+                f"in the mean of the settings with crashes, {claim}",
+                word(mean_at_least(values, -_POINT)),
+                f"{_points(mean(values))} in the mean",
+            ],
+            [
+                f"in each of the settings with crashes, {claim}",
+                word(all_at_least(values, -_POINT)),
+                f"{_points(by_world[worst])} at worst ({worst})",
+            ],
+        ]
+    span = f"{figures(min(saved))} to {figures(max(saved))} times fewer" if saved else "–"
+    goal = percent(TARGET, 0)
+    claim = f"in each setting, {TESTED} pushes two orders of magnitude fewer bytes until {goal}"
+    return [*lines, [claim, word(all_at_least(saved, _HUNDRED)), span]]
 
 
 def _pairs(study: Study) -> dict[str, tuple[Reliability, Reliability]]:
@@ -97,10 +111,6 @@ def _pairs(study: Study) -> dict[str, tuple[Reliability, Reliability]]:
     known = {(outcome.world, outcome.entry): outcome for outcome in outcomes(study)}
     worlds = dict.fromkeys(world for world, _ in known)
     return {world: (known[world, BASE], known[world, TESTED]) for world in worlds}
-
-
-def _holds(verdict: bool) -> str:
-    return "holds" if verdict else "does not hold"
 
 
 def _points(share: float) -> str:

@@ -94,7 +94,7 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
     is_flag=True,
     help="Begin the searches, as in the paper, with the fewest groups whose updates are within "
     "10 % of the most frequent. Without this option they begin with the groups of the cold start's "
-    "least loss.",
+    "least mean loss over the second half of a final run.",
 )
 @click.option("--refine", is_flag=True, help="Probe finer momenta around the best of each grid.")
 @click.option(
@@ -140,7 +140,9 @@ def tune(
     epochs of training and searches alternate until the budget is spent or stop.accuracy is reached.
 
     The score of a probe is the mean of its last ten displayed losses; the loss of every fifth group
-    update is displayed. training.batch_size is the mini-batch of a whole group.
+    update is displayed. The final runs of the cold start are compared by the mean of all losses in
+    the second half of their time (column `half`, half_loss in the files); with --paper by their
+    scores. training.batch_size is the mini-batch of a whole group.
 
     The folder has a run folder for each trial, table.csv with a row for each trial and decision,
     tuning.json, probes.png, and tuned.yaml: the scenario with the choice, and the reasons in its
@@ -224,13 +226,16 @@ def _view(*, to_stderr: bool) -> AbstractContextManager[Any]:
 def _print(tuned: "Tuned") -> None:
     from .tables import console, table
 
-    shown = table("what", "phase", "g", "rate", "momentum", "loss", "updates", "seconds", "")
+    shown = table(
+        "what", "phase", "g", "rate", "momentum", "loss", "half", "updates", "seconds", ""
+    )
     for row in tuned.report["rows"]:
         if row["what"] != "pruned":
             shown.add_row(
                 *(row["what"], row["phase"]),
                 *(_cell(row.get(name), "{:g}") for name in ("groups", "learning_rate", "momentum")),
-                *(_cell(row.get("loss"), "{:.4f}"), _cell(row.get("updates"), "{}")),
+                *(_cell(row.get(name), "{:.4f}") for name in ("loss", "half_loss")),
+                _cell(row.get("updates"), "{}"),
                 *(_cell(row.get("seconds"), "{:.4g}"), row["text"]),
             )
     console().print(shown)

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 import emulator
+from analysis.studies import markdown
 from emulator.log.lines import read
 from emulator.log.plan_records import IterationRecord
 from emulator.log.records import PullRecord, Record
@@ -28,6 +29,9 @@ SETUPS = ("0ms", "10ms")
 LEARNING = 50
 """First iterations of a device that do not count: every schedule is planned anew from
 measurements by then."""
+
+COMMAND = "python -m tests.bench overlap --docs docs"
+"""Command of the marks in docs/dynacomm.md."""
 
 Figures = list[dict[str, Any]]
 
@@ -56,6 +60,31 @@ def measure(say: Callable[[str], None]) -> Figures:
                 rows.append({"model": model, "batch": batch, "setup": setup, "schedule": kind})
                 rows[-1] |= vars(found)
     return rows
+
+
+def page_table(rows: Figures) -> str:
+    """Return the table of docs/dynacomm.md: a line for each net and set-up.
+
+    `rows` are those of `measure`. Speed-up and the distance from the plans are those of `dynacomm`.
+    """
+    cases: dict[tuple[str, int, str], dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        case = cases.setdefault((row["model"], row["batch"], row["setup"]), {})
+        case[row["schedule"]] = row
+    names = [schedule.removeprefix("{kind: ").partition(",")[0] for schedule in SCHEDULES]
+    lines = []
+    for (model, batch, setup), found in cases.items():
+        words = "no set-up" if setup == "0ms" else f"set-up {int(setup.removesuffix('ms'))} ms"
+        own, base = found["dynacomm"], found["sequential"]
+        lines.append(
+            [
+                f"`{model}`, batch {batch}, {words}",
+                *(f"{1e3 * found[name]['seconds']:.0f} ms" for name in names),
+                f"{base['seconds'] / own['seconds']:.2f}",
+                f"{100 * own['deviation']:+.1f} %".replace("-", "−"),
+            ]
+        )
+    return markdown.table(["", *names, "speed-up", "as planned"], lines)
 
 
 def _play(model: str, batch: int, setup: str, schedule: str) -> Iterations:

@@ -4,7 +4,7 @@ Groups are tried from the largest (g = 1) to the smallest; it ends when more gro
 updates at least 10 % more frequent, which is the saturation of the server, as measured.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +27,7 @@ class ColdStart:
     """The results of a cold start."""
 
     chosen: Setting
-    """The setting with the least loss of the final runs."""
+    """The setting whose final run has the least mean loss over the second half, or score."""
     checkpoint: str
     """Label of that final run."""
     settings: dict[int, Setting] = field(default_factory=dict)
@@ -52,9 +52,9 @@ def cold_start(
 ) -> Generator[Request, Any, ColdStart | None]:
     """Return the best setting for `devices` devices; None if every first probe diverged.
 
-    Final runs are compared by their losses in the second half of their time, which is the same for
-    all; with `paper` by their scores, whose 50 updates are half of the time of one group, and a
-    small part of that of many groups.
+    Final runs are compared by their mean losses over the second half of their time, which is the
+    same for all; with `paper` by their scores, whose 50 updates are half of the time of one group,
+    and a small part of that of many groups.
     """
     settings: dict[int, Setting] = {}
     speeds: dict[int, float] = {}
@@ -94,11 +94,18 @@ def cold_start(
     checkpoint = _final(best).label
     yield Decision(
         "cold",
-        f"begin with the model of {best}: least loss {losses[best.groups]:.4f} of the final runs",
+        f"begin with the model of {best}: {_least(losses, paper)}",
         best,
         checkpoint,
     )
     return ColdStart(best, checkpoint, settings, speeds)
+
+
+def _least(losses: Mapping[int, float], paper: bool) -> str:
+    """Return the reason for the choice among the final runs with `losses`, by number of groups."""
+    what = "score" if paper else "mean loss over the second half"
+    each = ", ".join(f"g={groups} {loss:.4f}" for groups, loss in losses.items())
+    return f"the least {what} of the final runs: {each}"
 
 
 def _final(setting: Setting) -> Trial:

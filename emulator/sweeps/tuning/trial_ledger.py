@@ -81,7 +81,9 @@ class TrialLedger:
         self._played[trial.label] = finished
         self._age[trial.label] = seconds + self.age(trial.start)
         self.table.trial(trial, result, row["displayed"])
-        words = f"loss {loss:.4f}" if loss is not None else result.failure
+        words = result.failure if loss is None else f"loss {loss:.4f}"
+        if half is not None:
+            words += f", {half:.4f} over the second half,"
         self.view.line(f"{trial.label}: {words} after {updates} updates, {seconds:.4g} s")
         return result
 

@@ -10,8 +10,8 @@ from .requests import Decision, Pruned, Trial, TrialResult
 from .setting import Setting
 
 _COLUMNS = (
-    *("what", "phase", "groups", "learning_rate", "momentum", "loss", "seconds", "updates"),
-    *("update_seconds", "begins", "text"),
+    *("what", "phase", "groups", "learning_rate", "momentum", "loss", "half_loss", "seconds"),
+    *("updates", "update_seconds", "begins", "text"),
 )
 
 
@@ -32,6 +32,7 @@ class TuningTable:
             trial.phase,
             trial.setting,
             loss=result.loss,
+            half_loss=result.half_loss,
             seconds=result.seconds,
             updates=result.updates,
             update_seconds=result.update_seconds,

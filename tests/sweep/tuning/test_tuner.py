@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -107,6 +108,26 @@ def test_the_folder_tells_every_trial_and_decision(whole: tuple[Path, Tuned, int
     cold = {row["seconds"] for row in rows[1:] if row["what"] == "probe" and "cold" in row["phase"]}
     assert len({round(float(seconds), 6) for seconds in cold}) == 1
     assert draw(out / "tuning.json", out / "probes.png").stat().st_size > 5000
+
+
+def test_every_number_that_decides_is_in_the_table_and_the_lines(tmp_path: Path) -> None:
+    result, lines = tuned(tmp_path / "out", Playing())
+    table = list(csv.DictReader((tmp_path / "out" / "table.csv").read_text().splitlines()))
+    decisions = [row["text"] for row in table if row["what"] == "decision"]
+    deciding = {number for text in decisions for number in re.findall(r"\d\.\d{4}\b", text)}
+    cells = [row[key] for row in table for key in ("loss", "half_loss") if row[key]]
+    assert deciding
+    assert deciding <= {f"{float(cell):.4f}" for cell in cells}
+    trials = " ".join(line for line in lines if " updates, " in line)
+    assert all(number in trials for number in deciding)
+    finals = {
+        row["groups"]: row["half_loss"] for row in result.report["rows"] if row["what"] == "final"
+    }
+    (first,) = (text for text in decisions if text.startswith("begin with the model"))
+    named = dict(re.findall(r"g=(\d+) (\d\.\d{4})", first.partition(": ")[2]))
+    assert named == {str(groups): f"{loss:.4f}" for groups, loss in finals.items()}
+    assert "mean loss over the second half" in first
+    assert f"begin with the model of g={min(finals, key=finals.__getitem__)} " in first
 
 
 def test_the_tuned_scenario_runs_as_it_is(whole: tuple[Path, Tuned, int], tmp_path: Path) -> None:
