@@ -23,8 +23,9 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
     """Remove the containers, networks and volumes that dead runs have left in the Docker engine.
 
     The links that `emulate link` has made are undone, too. The emulator's label marks all of it;
-    nothing without the label is touched. Containers of a run that is being played stay, and so do
-    run folders. The exit code is 1 if something could not be removed.
+    nothing without the label is touched. Containers of a run that is being played stay, as do those
+    of a run whose lock this user cannot see, and all run folders. The exit code is 1 if something
+    could not be removed.
 
     \b
     emulate clean
@@ -34,7 +35,7 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
 
     client = connect()
     wanted = [owner for owner in owners(client) if run in (None, owner.run)]
-    living = [owner for owner in wanted if not (owner.abandoned or owner.link)]
+    living = [owner for owner in wanted if not (owner.dead or owner.link)]
     spared = [] if force else living
     counts = dict.fromkeys(("containers", "networks", "volumes"), 0)
     left: list[str] = []
@@ -59,8 +60,9 @@ def _life(owner: "Owner") -> str:
     """Return the reason for which the containers of `owner` stay, and the way to end the run."""
     if owner.conductor is None:
         return (
-            "has running containers, and its lock cannot be seen from here "
-            f"({owner.lock or 'the label is missing'}): end the run on the machine that started it"
+            "may be alive, as its lock cannot be seen from here "
+            f"({owner.lock or 'the label is missing'}): end the run as the user and on the machine "
+            f"that started it; `emulate clean --run {owner.run} --force` removes it all the same"
         )
     if owner.folder is None:
         return f"is just starting (process {owner.conductor})"

@@ -82,7 +82,7 @@ def _engine() -> list[Finding]:
         engine = client.connect()
         with client.refusals("looking at the engine"):
             version = engine.version()["Version"]
-            left = sum(owner.abandoned for owner in owners.owners(engine))
+            left = sum(owner.dead for owner in owners.owners(engine))
     except EmulatorError as error:
         return [Finding("engine", False, str(error), optional=bool(lacks_containers()))]
     sound = Finding("engine", True, f"Docker {version} at {endpoint()}")

@@ -128,19 +128,41 @@ def test_what_is_spared_can_be_ended_from_here(
         "left alone: run moved1 is being played, in a folder that was moved from "
         f"{tmp_path}/moved1: `emulate stop` ends it, given the folder's new place",
         f"left alone: run begin1 is just starting (process {os.getpid()})",
-        "left alone: run other1 has running containers, and its lock cannot be seen from here "
-        f"({tmp_path}/other1.lock): end the run on the machine that started it",
+        "left alone: run other1 may be alive, as its lock cannot be seen from here "
+        f"({tmp_path}/other1.lock): end the run as the user and on the machine that started it; "
+        "`emulate clean --run other1 --force` removes it all the same",
     ]
 
 
-def test_where_nothing_runs_and_nothing_is_known(
-    emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("state", ["running", "created", "exited", "none"])
+@pytest.mark.parametrize("folder", [True, False], ids=["a folder", "a probe"])
+@pytest.mark.parametrize("unseen", ["elsewhere", "forbidden"])
+def test_a_run_whose_lock_cannot_be_seen_is_not_dead(
+    emulate: Emulate,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    state: str,
+    folder: bool,
+    unseen: str,
 ) -> None:
-    from emulator.runtimes.docker import client
+    """Of another user, or of another host that shares the engine; it may just be starting."""
+    from emulator.runtimes.docker import client, owners
 
-    engine = Engine(marks("other1", None, tmp_path / "nowhere"), state="exited")
+    def refuse(path: Path) -> None:
+        raise PermissionError(path)
+
+    if unseen == "forbidden":
+        monkeypatch.setattr(owners.lock, "holder", refuse)
+    path = tmp_path / "theirs" if folder else None
+    engine = Engine(marks("theirs", path, tmp_path / "nowhere"), state=state)
+    if state == "none":
+        engine.containers_ = []
     monkeypatch.setattr(client, "connect", lambda: engine)
-    assert "removed 2 containers, 1 networks" in emulate("clean").out
+    (owner,) = owners.owners(engine)
+    assert not owner.dead
+    assert emulate("clean", "--json").json["spared"] == ["theirs"] and engine.removed == []
+    assert emulate("clean", "--run", "theirs", "--force").code == 0
+    assert engine.removed == ["theirs"]
 
 
 def test_the_secrets_of_a_dead_run_go_with_its_containers(
@@ -171,22 +193,7 @@ def test_a_run_that_ended_with_something_left_is_dead(tmp_path: Path) -> None:
     (tmp_path / "ended1").mkdir()
     engine = Engine(marks("ended1", tmp_path / "ended1", tmp_path / "ended1.lock"))
     (owner,) = owners(engine)
-    assert owner.dead and owner.abandoned
-
-
-def test_the_lock_of_another_user_proves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from emulator.runtimes.docker import owners
-
-    def refuse(path: Path) -> None:
-        raise PermissionError(path)
-
-    monkeypatch.setattr(owners.lock, "holder", refuse)
-    (tmp_path / "theirs").mkdir()
-    engine = Engine(marks("theirs", tmp_path / "theirs", tmp_path / "theirs.lock"))
-    (owner,) = owners.owners(engine)
-    assert not owner.dead and not owner.abandoned
+    assert owner.dead
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)])

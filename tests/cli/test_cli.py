@@ -1,6 +1,7 @@
 """The command line: help, typing errors, and commands that are refused on this host."""
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,31 @@ def test_a_reader_that_has_gone_ends_a_command_as_a_signal_would(tmp_path: Path)
         assert running.wait(timeout=60) == 141
         assert running.stderr is not None
         assert running.stderr.read() == b""
+
+
+INTERRUPTED = """
+import os, sys
+
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Interrupts())
+from emulator.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["emulator.cli.entry", "click", "emulator.errors"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_command_that_is_still_imported(
+    number: signal.Signals, module: str
+) -> None:
+    """Each command begins with a second of imports; the signal comes as `module` is looked for."""
+    script = INTERRUPTED.format(module=module, number=int(number))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "emulate: interrupted\n")
 
 
 @pytest.mark.parametrize("words", [("fly",), ("run",), ("check", "a", "b"), ("list", "--fast")])

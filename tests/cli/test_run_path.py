@@ -73,7 +73,8 @@ class Engine:
             if options["hostname"] == "evaluator":
                 raise DeploymentError("all have been started")
 
-        attrs = {"NetworkSettings": {"Networks": net}}
+        ranges = {"Config": [{"Subnet": "10.0.0.0/24"}]}
+        attrs = {"NetworkSettings": {"Networks": net}, "IPAM": ranges}
         return SimpleNamespace(id="1", attrs=attrs, reload=lambda: None, start=start)
 
 

@@ -25,6 +25,18 @@ FULL = (
     ": every range of addresses that the engine gives to networks is taken: `emulate clean` "
     "removes the networks that dead runs have left, `docker network ls` shows all"
 )
+SMALL = (
+    ": the range of addresses that the engine gave to this network is too small for so many "
+    "containers: set a larger `size` in the engine's `default-address-pools` "
+    "(/etc/docker/daemon.json), or play fewer devices"
+)
+_ADDRESSES = {
+    "non-overlapping": FULL,
+    "predefined address pools": FULL,
+    "no available IPv4 addresses": SMALL,
+    "no available addresses": SMALL,
+}
+"""Remedies by parts of the engine's words; old and new engines have different words."""
 
 
 def connect() -> DockerClient:
@@ -62,7 +74,7 @@ def refusals(doing: str) -> Iterator[None]:
         yield
     except APIError as error:
         why = str(error.explanation or error)
-        hint = FULL if "address pool" in why else ""
+        hint = next((hint for words, hint in _ADDRESSES.items() if words in why), "")
         raise DeploymentError(f"{doing}: Docker refused: {why}{hint}") from error
     except (DockerException, requests.RequestException) as error:
         raise DeploymentError(f"{doing}: {error}") from error

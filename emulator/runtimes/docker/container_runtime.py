@@ -70,7 +70,7 @@ class DockerRuntime:
         self._host = HostLog(load, quotas, self._clock)
         boxes = [BOX] if world.boxed else []
         self._node_logs = NodeLogs(folder, [*world.nodes, *boxes])
-        self._exits = Exits(client, folder.run)
+        self._exits = Exits(client)
         self._box = PacketBox(client, folder.run, self._exits, self._node_logs) if boxes else None
         cpus = {device.name: device.cpu for device in world.scenario.nodes}
         self._engine = EngineFaults(client, folder.run, cpus, self._clock)
@@ -154,8 +154,10 @@ class DockerRuntime:
         self._stdio.tell(action.node, {**order, "setting": action.setting})
 
     def cancel(self, reason: str = "canceled") -> None:
+        self._view.progress("stopping")  # first: starts under way take seconds to end
         self._end_starts()
-        self._view.progress("stopping")
+        if self._log.zero is None:
+            return  # the run has not begun: there is no model that the server should write
         order = {"verb": "stop", "reason": reason}
         if SERVER not in self._ended and self._stdio.tell(SERVER, order):
             self._await_server()

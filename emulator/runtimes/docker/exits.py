@@ -12,7 +12,6 @@ from docker.errors import DockerException
 
 from ...units import Bytes
 from ...world.roles import EVALUATOR, SERVER
-from . import spec
 
 ENGINE = 3.0
 """Seconds that the engine may take to report a container's end; milliseconds are usual."""
@@ -40,15 +39,19 @@ class Exit(NamedTuple):
 class Exits:
     """The last exit of each node of a run, by name, with the reason in words."""
 
-    def __init__(self, client: DockerClient, run: str) -> None:
-        self._client, self._run = client, run
+    def __init__(self, client: DockerClient) -> None:
+        self._client = client
+        self._ids: dict[str, str] = {}
         self._limits: dict[str, int | None] = {}
         self._words: dict[str, str] = {}
         self.last: dict[str, Exit] = {}
 
-    def started(self, wanted: spec.Container) -> None:
-        """Take the memory limit of a container that starts."""
-        self._limits[wanted.node] = wanted.memory
+    def created(self, node: str, container: str, memory: int | None = None) -> None:
+        """Take the engine's id of the `container` of `node`, and its memory limit in bytes.
+
+        Names are no help: the containers of a resumed run have those of the run before.
+        """
+        self._ids[node], self._limits[node] = container, memory
 
     def said(self, node: str, line: str) -> None:
         """Keep `line`, if it is not blank, as the last output of `node`."""
@@ -56,7 +59,7 @@ class Exits:
 
     def part(self, node: str, code: int, cause: str) -> Exit:
         """Describe the exit of the process of `node` from its supervisor's report."""
-        container, limit = spec.name(self._run, node), self._limits[node]
+        container, limit = self._ids[node], self._limits[node]
         how = of_part(self._client, container, node, limit, code, cause)
         words = self._words.get(node, "") if code > 0 else ""
         self.last[node] = how._replace(reason=": ".join(filter(None, (how.reason, words))))
@@ -64,7 +67,7 @@ class Exits:
 
     def container(self, node: str) -> Exit:
         """Ask the engine how the container of `node` ended."""
-        container, limit = spec.name(self._run, node), self._limits.get(node)
+        container, limit = self._ids[node], self._limits[node]
         words = self._words.get(node, "")
         self.last[node] = of_container(self._client, container, node, limit, words)
         return self.last[node]
@@ -133,7 +136,7 @@ def _death(client: DockerClient, container: str) -> tuple[int | None, str, str]:
             case "kill":
                 cause, signal = "engine", facts.get("signal", "")
             case "die":
-                code = _code(int(facts["exitCode"]))
+                code = _code(int(facts["exitCode"])) if "exitCode" in facts else None
                 # any other code than a kill's: the limit killed an earlier process of the container
                 return code, "" if cause == "limit" and code != -SIGKILL else cause, signal
     return None, cause, signal
@@ -142,10 +145,10 @@ def _death(client: DockerClient, container: str) -> tuple[int | None, str, str]:
 def _events(
     client: DockerClient, container: str, since: int, until: float
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield a container's events from `since` on as (action, facts), live, up to `until`.
+    """Yield the events of the `container` with this id as (action, facts), live.
 
-    Both are Unix times in seconds. The engine keeps its last 256 events, also those of removed
-    containers.
+    They are those from `since` up to `until`, both Unix times in seconds. The engine keeps its last
+    256 events, also those of removed containers.
     """
     about = {"container": container, "event": EVENTS}
     end: Any = f"{until:.3f}"  # the engine takes fractions of a second, its client's types do not

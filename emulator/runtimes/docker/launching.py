@@ -40,8 +40,10 @@ class Launcher:
         """Names of things that the engine may be making though it has not answered in time."""
 
     def create_network(self) -> None:
+        """Create the network. Raises DeploymentError if its subnet has no room for all nodes."""
         with refusals("making the run's network"):
-            self._create_network()
+            subnet = _subnet(self._create_network())
+        addresses(subnet, self._world.nodes)
 
     def create_network_with_addresses(self) -> Mapping[str, str]:
         """Create a network on which containers have the addresses returned, by node.
@@ -53,8 +55,7 @@ class Launcher:
         for left in reversed(range(SUBNETS)):
             with refusals("making the run's network"):
                 first = self._create_network()
-                first.reload()
-                subnet = str(first.attrs["IPAM"]["Config"][0]["Subnet"])
+                subnet = _subnet(first)
                 first.remove()
                 try:
                     self._create_network(subnet)
@@ -84,6 +85,7 @@ class Launcher:
                 options = spec.box(run, image, marks, seed)
                 container = finished(self._client.containers.create, **options)
             self._stdio.open(self._client, BOX, str(container.id))
+            self._exits.created(BOX, str(container.id))
             container.start()
 
     def start(self, node: str) -> float:
@@ -97,7 +99,7 @@ class Launcher:
                 container = self._client.containers.create(**spec.container(wanted))
             # attached before the start, so that no output is missed
             self._stdio.open(self._client, node, str(container.id))
-            self._exits.started(wanted)
+            self._exits.created(node, str(container.id), wanted.memory)
             container.start()
         if node == SERVER:
             self._server = container
@@ -141,3 +143,9 @@ class Launcher:
         folder, name = self._folder, self._world.scenario.name
         path, lock = str(folder.path), str(owners.place(folder.run))
         return labels.labels(folder.run, name, path, lock, role, device)
+
+
+def _subnet(network: Any) -> str:
+    """Return the subnet that the engine has given to `network`."""
+    network.reload()
+    return str(network.attrs["IPAM"]["Config"][0]["Subnet"])

@@ -34,16 +34,10 @@ class Owner:
     conductor: int | None
     """Id of the conducting process, if known to live."""
     dead: bool
-    """Whether the conductor is known to be dead. If the locks cannot be seen, neither is known."""
-    running: bool
-    """Whether a container of this owner runs."""
+    """Whether the conductor is known to be dead. If the locks cannot be seen, neither is known: a
+    run of another user that just starts has a network, and no container that runs yet."""
     link: str = ""
     """Name of the foreign container, if this is no run but a link."""
-
-    @property
-    def abandoned(self) -> bool:
-        """Whether the owner's things may be removed: containers end without a living conductor."""
-        return self.dead or not (self.conductor or self.running)
 
 
 def place(run: str) -> Path:
@@ -71,18 +65,16 @@ def owned(run: str) -> Iterator[None]:
 def owners(client: DockerClient) -> list[Owner]:
     """Return the owners of all labelled containers, networks and volumes in the engine."""
     marked = {"label": RUN}
-    containers = client.api.containers(all=True, filters=marked)
     things = [
-        *containers,
+        *client.api.containers(all=True, filters=marked),
         *client.api.networks(filters=marked),
         *(client.api.volumes(filters=marked).get("Volumes") or []),
     ]
     labels = {thing["Labels"][RUN]: thing["Labels"] for thing in things}
-    running = {about["Labels"][RUN] for about in containers if about["State"] == "running"}
-    return [_owner(marks, run in running) for run, marks in labels.items()]
+    return [_owner(marks) for marks in labels.values()]
 
 
-def _owner(labels: Mapping[str, str], running: bool) -> Owner:
+def _owner(labels: Mapping[str, str]) -> Owner:
     path = Path(labels[FOLDER]) if FOLDER in labels else None
     locked = Path(labels[LOCK]) if LOCK in labels else None
     conductor = folder.conductor(path) if path else None
@@ -93,7 +85,7 @@ def _owner(labels: Mapping[str, str], running: bool) -> Owner:
             # a run on another host that shares the engine has neither file here
             seen = locked.exists() or (path is not None and path.is_dir())
             dead = conductor is None and seen
-    return Owner(labels[RUN], path, locked, conductor, dead, running, labels.get(LINK, ""))
+    return Owner(labels[RUN], path, locked, conductor, dead, labels.get(LINK, ""))
 
 
 def remove(client: DockerClient, owner: Owner) -> Removed:

@@ -52,6 +52,7 @@ def addresses(subnet: str, nodes: Iterable[str]) -> dict[str, str]:
     if len(given) < len(names):
         raise DeploymentError(
             f"the run's network {subnet} has addresses for {len(given)} of {len(names)} "
-            "containers: give the engine larger default address pools"
+            "containers: set a larger `size` in the engine's `default-address-pools` "
+            "(/etc/docker/daemon.json), or play fewer devices"
         )
     return given

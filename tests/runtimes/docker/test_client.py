@@ -39,6 +39,21 @@ def test_no_addresses_are_left(words: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "words",
+    [  # of engines up to 20.10, and of those since
+        "no available IPv4 addresses on this network's address pools: emulate-1-wan (0a1b2c)",
+        "failed to allocate gateway: no available addresses in this pool",
+    ],
+)
+def test_a_network_is_too_small(words: str) -> None:
+    with pytest.raises(DeploymentError) as raised:
+        refuse(words)
+    said = str(raised.value)
+    assert "too small for so many containers: set a larger `size`" in said
+    assert "emulate clean" not in said
+
+
 def test_other_refusals_are_as_the_engine_says() -> None:
     with pytest.raises(DeploymentError, match=r"network: Docker refused: no such luck$"):
         refuse("no such luck")

@@ -16,8 +16,11 @@ from emulator.log.records import Record
 from emulator.machine import host
 from emulator.machine.host import Load
 from emulator.node.memory import Counts, cause
+from emulator.runs.cancel import Canceled
+from emulator.runs.conductor import run as conduct
 from emulator.runs.folder import RunFolder, create
 from emulator.runtimes.docker import container_runtime, exits
+from emulator.runtimes.docker.cleanup import Removed
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.prepare import Prepared
 from emulator.runtimes.docker.stdio import OutputEnded, Said
@@ -103,6 +106,7 @@ def engine(*events: dict[str, Any]) -> Any:
         ([event("die", exitCode="139")], -11, "", "its container ended, killed by signal 11"),
         ([event("die", exitCode="0")], 0, "", "its container ended, exit code 0"),
         ([], None, "", "its container ended, Docker does not say how"),
+        ([event("die")], None, "", "its container ended, Docker does not say how"),
     ],
 )
 def test_how_a_container_ended(
@@ -111,6 +115,21 @@ def test_how_a_container_ended(
     how = exits.of_container(engine(*events), "emulate-1-far", "far", LIMIT, "last words")
     assert (how.code, how.cause) == (code, found)
     assert how.reason.startswith(words)
+
+
+def test_an_exit_after_a_resume_is_not_that_of_the_life_before() -> None:
+    """The engine knows the containers of both lives by one name, but by two ids."""
+    lives = {"emulate-1-far": [*KILLED, *LIMITED], "old": KILLED, "new": LIMITED}
+
+    def events(filters: dict[str, Any], **rest: object) -> Events:
+        return Events(lives[filters["container"]])
+
+    client: Any = SimpleNamespace(api=SimpleNamespace(events=events))
+    resumed = exits.Exits(client)
+    for container, ended, killed in (("new", "limit", "limit"), ("old", "engine", "host")):
+        resumed.created("far", container, LIMIT)
+        assert resumed.container("far").cause == ended
+        assert resumed.part("far", -9, "memory").cause == killed
 
 
 def test_an_engine_that_does_not_answer() -> None:
@@ -205,7 +224,8 @@ class Played:
         client = engine(*events)
         client.info = lambda: {"NCPU": 2}
         address = {
-            "NetworkSettings": {"Networks": {f"emulate-{folder.run}-wan": {"IPAddress": ""}}}
+            "NetworkSettings": {"Networks": {f"emulate-{folder.run}-wan": {"IPAddress": ""}}},
+            "IPAM": {"Config": [{"Subnet": "10.9.1.0/24"}]},
         }
         container = SimpleNamespace(id="1", attrs=address, start=lambda: 0, reload=lambda: 0)
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
@@ -297,6 +317,26 @@ def test_a_durable_server_whose_devices_were_shot_is_not_told_to_stop(
     assert not run.runtime.wait(until=60.0)
     assert set(run.wires.orders) == orders
     assert run.runtime.given_up == run.survivors.reason
+
+
+def test_a_run_that_has_not_begun_waits_for_no_model(
+    play: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancellation while containers are made is said at once, and takes no time of its own."""
+    monkeypatch.setattr(container_runtime, "clean_up", lambda *which: Removed())
+    run = play()
+    shown: list[str] = []
+    run.view.progress = shown.append  # type: ignore[method-assign]
+
+    def interrupt(timeout: float) -> None:
+        raise Canceled
+
+    run.wires.read = interrupt  # type: ignore[assignment]
+    began = time.monotonic()
+    with pytest.raises(Canceled):
+        conduct(run.scenario, [], run.runtime)
+    assert time.monotonic() - began < container_runtime.LAST_WRITES / 2
+    assert shown[-1] == "stopping" and "stop" not in run.wires.orders
 
 
 def test_a_device_that_dies_before_the_start_ends_the_run_by_name(

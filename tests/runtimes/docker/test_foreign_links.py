@@ -191,7 +191,7 @@ def test_cleaning_up_undoes_links_and_a_new_run_spares_them(engine: Engine) -> N
     owners.remove_dead(client, lambda text: None)
     assert len(engine.made) == 2
     (owner,) = owners.owners(client)
-    assert (owner.link, owner.dead, owner.abandoned) == ("web", False, False)
+    assert (owner.link, owner.dead) == ("web", False)
     owners.remove(client, owner)
     assert len(engine.stopped) == 1
     assert engine.made == []

@@ -154,7 +154,10 @@ class Fleet:
     def create(self, **options: Any) -> Any:
         node = options.get("hostname", "")
         net = f"emulate-{self.folder.run}-wan"
-        address = {"NetworkSettings": {"Networks": {net: {"IPAddress": ""}}}}
+        address = {
+            "NetworkSettings": {"Networks": {net: {"IPAddress": ""}}},
+            "IPAM": {"Config": [{"Subnet": "10.9.0.0/16"}]},
+        }
         start = (lambda: None) if node in ("", "server") else (lambda: self.start(node))
         return SimpleNamespace(id="1", attrs=address, reload=lambda: None, start=start)
 

@@ -46,3 +46,12 @@ def test_a_subnet_that_another_run_takes_meanwhile_is_left_to_it() -> None:
 def test_an_engine_that_gives_every_subnet_away_is_named() -> None:
     with pytest.raises(DeploymentError, match="Pool overlaps"):
         _launcher(SUBNETS).create_network_with_addresses()
+
+
+def test_a_subnet_without_room_for_all_nodes_is_refused_before_any_starts() -> None:
+    made = _launcher(0)
+    made._world.nodes[:] = map(str, range(253))
+    made.create_network()
+    made._world.nodes.append("more")
+    with pytest.raises(DeploymentError, match="addresses for 253 of 254 containers: set a larger"):
+        made.create_network()
