@@ -19,24 +19,10 @@ def held(path: Path) -> Iterator[None]:
 
     Raises HostError if the file cannot be written, or if its file system has no locks.
     """
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise HostError(f"cannot write the lock {path}: {error.strerror}") from error
-    try:
-        try:  # before the lock, so that a held lock has a pid
-            os.write(file, str(os.getpid()).encode())
-        except OSError as error:
-            raise HostError(f"cannot write the lock {path}: {error.strerror}") from error
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except OSError as error:
-            raise HostError(f"the file system of {path} has no locks: {error.strerror}") from error
+    # named under the shared lock too: under the exclusive one a reader must never find the name of
+    # a process that died with the file
+    with _taken(path, fcntl.LOCK_SH, fcntl.LOCK_EX):
         yield
-    finally:
-        with suppress(OSError):
-            path.unlink()
-        os.close(file)
 
 
 @contextmanager
@@ -45,24 +31,55 @@ def held_alone(path: Path, message: str) -> Iterator[None]:
 
     Raises HostError that begins with `message` if another process holds the lock.
     """
+    with _taken(path, fcntl.LOCK_EX | fcntl.LOCK_NB, busy=f"{message} by another process"):
+        yield
+
+
+@contextmanager
+def _taken(path: Path, *operations: int, busy: str = "") -> Iterator[None]:
+    """Lock the file at `path` by `operations`, the last of which is exclusive, during the block."""
+    while True:
+        try:
+            # no link is followed: a link in a stranger's folder may point at any file
+            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        except OSError as error:
+            raise HostError(f"cannot write the lock {path}: {error.strerror}") from error
+        try:
+            for operation in operations:
+                _lock(file, operation, path, busy)
+                _name(file, path)
+            # the holder before removed the file while this process waited: lock a new file
+            if not os.fstat(file).st_nlink:
+                continue
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    path.unlink()
+            return
+        finally:
+            os.close(file)
+
+
+def _lock(file: int, operation: int, path: Path, busy: str) -> None:
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        fcntl.flock(file, operation)
+    except BlockingIOError:
+        raise HostError(busy) from None
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink()
+        raise HostError(f"the file system of {path} has no locks: {error.strerror}") from error
+
+
+def _name(file: int, path: Path) -> None:
+    """Let the content of `file` be the id of this process, and nothing else."""
+    text = f"{os.getpid()}\n".encode()
+    try:
+        os.pwrite(file, text, 0)
+        os.ftruncate(file, len(text))
     except OSError as error:
         raise HostError(f"cannot write the lock {path}: {error.strerror}") from error
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise HostError(f"{message} by another process") from None
-        except OSError as error:
-            raise HostError(f"the file system of {path} has no locks: {error.strerror}") from error
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                path.unlink()
-    finally:
-        os.close(file)
 
 
 def holder(path: Path) -> int | None:
@@ -77,7 +94,7 @@ def holder(path: Path) -> int | None:
     try:
         fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return int(os.read(file, 32))
+        return int(os.read(file, 32).split()[0])
     finally:
         os.close(file)
     return None

@@ -176,8 +176,13 @@ def test_where_no_lock_can_be_written(tmp_path: Path) -> None:
         raise AssertionError("unreachable")
 
 
-def test_where_no_byte_of_a_lock_can_be_written(tmp_path: Path) -> None:
-    (tmp_path / "lock").symlink_to("/dev/full")
+def test_where_no_byte_of_a_lock_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*anything: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(lock.os, "pwrite", refuse)
     words = r"cannot write the lock .*lock: No space left"
     with pytest.raises(HostError, match=words), lock.held(tmp_path / "lock"):
         raise AssertionError("unreachable")
