@@ -92,6 +92,7 @@ def server(
     codec: Codec | None = None,
     layout: Layout | None = None,
     cut: CutExchange | None = None,
+    pause: float = 0.0,
 ) -> ParameterServer:
     """Make the parameter server that holds `state` and writes to `log`.
 
@@ -99,6 +100,7 @@ def server(
     None: as long as the driver lets them. `codec` takes the place of the plan's codec where the
     runtime decodes updates in another way; `layout` that of the plan's model where the model is a
     layer table. A model that is cut needs the exchange `cut`, and `state` is the devices' part.
+    `pause` as `ParameterServer` takes it: 0 for a driver whose members are no strangers.
     """
     layout = held_layout(plan.worker, layout or models.find(plan.model).layout)
     return ParameterServer(
@@ -120,6 +122,7 @@ def server(
         by_name=plan.by_name,
         cut=cut,
         quarantine=plan.quarantine,
+        pause=pause,
     )
 
 

@@ -40,7 +40,7 @@ from .messages import (
     Update,
     UpdateSegment,
 )
-from .refusals import Refusals
+from .refusals import Refusals, Tally
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,6 +67,9 @@ class Ledger:
         self._accounting = accounting(codec)
         self._push_bytes = 0
         self._refusals = Refusals()
+        self._unused: set[str] = set()  # nodes that have made nothing of the model sent last
+        self._repeated: dict[str, tuple[int, Tally]] = {}  # their further pulls, with the version
+        self._unsent: dict[str, Tally] = {}
 
     @property
     def push_bytes(self) -> int:
@@ -76,6 +79,7 @@ class Ledger:
     # -- the run ---------------------------------------------------------------------------------
 
     def hello(self, node: str, incarnation: int, now: float) -> None:
+        self.used(node)  # an earlier process may have
         self._log.write(HelloRecord(self._at(now), node, incarnation))
 
     def goodbye(self, node: str, now: float) -> None:
@@ -89,6 +93,10 @@ class Ledger:
         at = self._at(now)
         if unmeasured:
             self._log.write(UnmeasuredRecord(at, unmeasured))
+        for node in list(self._repeated):
+            self._end_repeated(node, at)
+        for node, tally in self._unsent.items():
+            self._write_unsent(node, tally, at)
         for node, refusal, count in self._refusals.rest():
             self._log.write(RefusedRecord(at, node, refusal, count))
         self._log.write(StopRecord(at, reason, detail))
@@ -179,6 +187,7 @@ class Ledger:
             )
 
     def diverged(self, node: str, version: int, now: float) -> None:
+        self.used(node)
         self._log.write(DivergedRecord(self._at(now), node, version))
 
     def score(self, score: Score, measured: Snapshot, now: float) -> None:
@@ -186,6 +195,7 @@ class Ledger:
 
         `scored` is when the score came in, if that was later.
         """
+        self.used(score.node)
         self._log.write(
             EvaluationRecord(
                 self._at(measured.at),
@@ -201,19 +211,55 @@ class Ledger:
 
     # -- replies and refusals --------------------------------------------------------------------
 
+    def used(self, node: str) -> None:
+        """Note that `node` has made something of the model that it was sent: its next pull has a
+        record."""
+        self._unused.discard(node)
+
     def pull(self, node: str, replies: Sequence[PullReply], now: float) -> None:
-        """Write a record of a pull that was answered with `replies`, all of one version."""
+        """Write a record of a pull that was answered with `replies`, all of one version.
+
+        If `node` has made nothing of the model that it was sent before, the pull is counted, and a
+        record is written when the count says so.
+        """
         size = sum(wire.size(reply, **self._sizes) for reply in replies)
-        at, version = self._at(now), replies[0].version
-        self._log.write(PullRecord(at, node, version, size, segments=len(replies)))
+        at, version, segments = self._at(now), replies[0].version, len(replies)
+        if node not in self._unused:
+            self._unused.add(node)
+            self._end_repeated(node, at)
+            self._log.write(PullRecord(at, node, version, size, segments=segments))
+            return
+        _, tally = self._repeated.get(node, (version, Tally()))
+        self._repeated[node] = version, tally
+        if tally.add(size=size, messages=segments):
+            self._write_repeated(node, at)
+
+    def _end_repeated(self, node: str, at: float) -> None:
+        """Write a record of the repeated pulls of `node` that have none, and forget the count."""
+        if node in self._repeated:
+            self._write_repeated(node, at)
+            del self._repeated[node]
+
+    def _write_repeated(self, node: str, at: float) -> None:
+        version, tally = self._repeated[node]
+        count, size, segments = tally.take()
+        if count:
+            self._log.write(PullRecord(at, node, version, size, segments // count, count))
 
     def unsent(self, unsent: Replies, now: float) -> None:
-        """Write a record of each message in `unsent`, or of each answer in segments as a whole."""
+        """Count each message in `unsent`, or each answer in segments as a whole; write a record
+        when the count of its node says so."""
         for (node, _), group in groupby(unsent, key=_whole):
             replies = [reply for _, reply in group]
             size = sum(wire.size(reply, **self._sizes) for reply in replies)
-            at, words = self._at(now), _described(replies[0], replies[-1])
-            self._log.write(UnsentRecord(at, node, words, size, len(replies)))
+            tally = self._unsent.setdefault(node, Tally())
+            if tally.add(_described(replies[0], replies[-1]), size, len(replies)):
+                self._write_unsent(node, tally, self._at(now))
+
+    def _write_unsent(self, node: str, tally: Tally, at: float) -> None:
+        count, size, messages = tally.take()
+        if count:
+            self._log.write(UnsentRecord(at, node, tally.words, size, messages, count))
 
     def quarantine(self, node: str, until: float | None, now: float) -> None:
         """Write a record of a quarantine that begins and lasts `until` then, or that has ended."""

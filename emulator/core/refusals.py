@@ -1,4 +1,4 @@
-"""A counter of refused messages: 100,000 refusals of a node take few lines of the log."""
+"""Counters of repeated events: 100,000 refusals of a node take few lines of the log."""
 
 import re
 from collections.abc import Iterator
@@ -11,41 +11,57 @@ _PARTICULAR = re.compile(r"b?'[^']*'|\"[^\"]*\"|\d+(\.\d+)?")
 """Names and numbers in a reason, in which refusals of one kind differ."""
 
 
-@dataclass
-class _Count:
-    reason: str
-    """Reason of the latest refusal."""
+@dataclass(slots=True)
+class Tally:
+    """Repeated events of one kind: the 1st, the 2nd, 4th, 8th and so on has a record.
+
+    A record stands for all events since the record before, and has the words of the latest.
+    """
+
+    words: str = ""
+    """The latest event, in words."""
     total: int = 0
     recorded: int = 0
+    size: int = 0
+    """Bytes of the events without a record."""
+    messages: int = 0
+    """Messages of the events without a record."""
 
-    def take(self) -> int:
-        """Return the number of refusals without a record, and count them as recorded."""
-        unrecorded, self.recorded = self.total - self.recorded, self.total
-        return unrecorded
+    def add(self, words: str = "", size: int = 0, messages: int = 1) -> bool:
+        """Count an event of `size` bytes in `messages`; return whether a record is due."""
+        self.words, self.total = words, self.total + 1
+        self.size += size
+        self.messages += messages
+        return not self.total & (self.total - 1)
+
+    def take(self) -> tuple[int, int, int]:
+        """Return number, bytes and messages of the events without a record, and count them as
+        recorded."""
+        taken = self.total - self.recorded, self.size, self.messages
+        self.recorded, self.size, self.messages = self.total, 0, 0
+        return taken
 
 
 class Refusals:
     """Decides which refusals get a record, and how many refusals each record stands for.
 
-    Of each kind and node the first refusal has a record, then the 2nd, 4th, 8th and so on. A record
-    stands for all refusals since the record before; `rest` returns the remainder at the end.
+    `rest` returns the refusals that have no record at the end.
     """
 
     def __init__(self) -> None:
-        self._counts: dict[str, dict[str, _Count]] = {}
+        self._tallies: dict[str, dict[str, Tally]] = {}
 
     def add(self, node: str, reason: str) -> int:
         """Count a refusal; return the count for a record to write now, or 0 for no record."""
-        kinds, kind = self._counts.setdefault(node, {}), _PARTICULAR.sub("…", reason)
+        kinds, kind = self._tallies.setdefault(node, {}), _PARTICULAR.sub("…", reason)
         if kind not in kinds and len(kinds) >= KINDS:
             kind = ""
-        count = kinds.setdefault(kind, _Count(reason))
-        count.reason, count.total = reason, count.total + 1
-        return 0 if count.total & (count.total - 1) else count.take()
+        tally = kinds.setdefault(kind, Tally())
+        return tally.take()[0] if tally.add(reason) else 0
 
     def rest(self) -> Iterator[tuple[str, str, int]]:
         """Yield node, latest reason and count for each kind that has refusals without a record."""
-        for node, kinds in self._counts.items():
-            for count in kinds.values():
-                if unrecorded := count.take():
-                    yield node, count.reason, unrecorded
+        for node, kinds in self._tallies.items():
+            for tally in kinds.values():
+                if unrecorded := tally.take()[0]:
+                    yield node, tally.words, unrecorded

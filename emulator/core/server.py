@@ -8,6 +8,7 @@ the last model to measure. Then it is *over*.
 Whoever drives it passes `now`, and asks `deadline()` when it wants to be called again.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -88,6 +89,7 @@ class ParameterServer:
         groups: GroupUpdates | None = None,
         cut: CutExchange | None = None,
         quarantine: QuarantineRule | None = None,
+        pause: float = 0.0,
     ) -> None:
         """Have the `evaluator` measure the model at multiples of `every` updates.
 
@@ -95,7 +97,8 @@ class ParameterServer:
         `now` to say hello; None: as long as the driver lets them. With `by_name` the updates of one
         step are summed in the order of the workers' names, not of arrival. With `groups` the
         records of updates name the compute group, and staleness counts steps. With a `cut`,
-        `parameters` and `layout` are of the devices' part of the model.
+        `parameters` and `layout` are of the devices' part of the model. A hello or goodbye within
+        `pause` seconds of the same member's last one on record counts as refused.
         """
         self.parameters = parameters
         self.model: Saved = JoinedState(parameters, cut.parameters) if cut else parameters
@@ -127,6 +130,10 @@ class ParameterServer:
         self._queue = PullQueue(synchronizer, self._exchanges, self._snapshots, self._ledger)
         self._quarantine = Quarantine(quarantine)
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
+        self._doubted: dict[str, int] = {}  # version of each worker's last record of such a one
+        self._pause = pause
+        self._hellos: dict[str, float] = {}  # time of each member's last record, with a `pause`
+        self._goodbyes: dict[str, float] = {}
 
     @property
     def zero(self) -> float | None:
@@ -187,7 +194,7 @@ class ParameterServer:
                     self._step(self._exchanges.take(message, now), now)
             case Diverged(node):
                 self._exchanges.expect(message)
-                self._doubt(node, now)
+                self._doubt(message, now)
                 self._step(self._exchanges.failed(node, now), now)
             case Score():
                 self._score(message, now)
@@ -270,7 +277,10 @@ class ParameterServer:
             self._exchanges.lost(hello.node, now)
         self._queue.forget(hello.node)
         if self.zero is not None:
-            self._ledger.hello(hello.node, hello.incarnation, now)
+            if self._hasty(hello.node, self._hellos, now):
+                self.refuse(hello.node, f"said hello twice within {self._pause:g} s", now)
+            else:
+                self._ledger.hello(hello.node, hello.incarnation, now)
             if hello.node in self._members.away:
                 self._members.away.discard(hello.node)
                 if not self._quarantine.holds(hello.node):
@@ -292,8 +302,20 @@ class ParameterServer:
         if node not in self._members.workers:
             raise WireError(f"{node} is no device, and cannot leave")
         self._members.away.add(node)
-        self._ledger.goodbye(node, now)
+        if self._hasty(node, self._goodbyes, now):
+            self.refuse(node, f"said goodbye twice within {self._pause:g} s", now)
+        else:
+            self._ledger.goodbye(node, now)
         return self._abandon(node, now)
+
+    def _hasty(self, node: str, recorded: dict[str, float], now: float) -> bool:
+        """Return whether `recorded` has a time of `node` within the last `pause`; else note
+        `now`."""
+        if self._pause:
+            if now - recorded.get(node, -math.inf) < self._pause:
+                return True
+            recorded[node] = now
+        return False
 
     def _abandon(self, node: str, now: float) -> Replies:
         """Drop the pull of the device `node`, and let nobody wait for it; return as `_depart`."""
@@ -369,13 +391,18 @@ class ParameterServer:
         else:
             self._snapshots.reach(now)
 
-    def _doubt(self, node: str, now: float) -> None:
-        """Record that `node` diverged; end the run when most workers have.
+    def _doubt(self, message: Diverged, now: float) -> None:
+        """Record that the sender of `message` diverged; end the run when most workers have.
 
         A single worker may be wrong, or lie.
         """
+        node = message.node
         self._diverged.add(node)
-        self._ledger.diverged(node, self.version, now)
+        if self._doubted.get(node) == message.version:
+            self.refuse(node, f"version {message.version} has diverged again", now)
+        else:
+            self._doubted[node] = message.version
+            self._ledger.diverged(node, self.version, now)
         if 2 * len(self._diverged) > len(self._members.workers):
             self._end("diverged", now, "most workers' gradients are not finite")
 

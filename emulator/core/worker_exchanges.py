@@ -150,6 +150,7 @@ class WorkerExchanges:
             arrival = Arrival(push, self._codec.decode(push.frames, self._layout))
             self._staging.whole(push.node, now)
         self._pulled.push(push.node)  # one push for each model
+        self._ledger.used(push.node)
         if self._cut:
             self._cut.forget(push.node, now)
         try:
@@ -160,6 +161,7 @@ class WorkerExchanges:
 
     def failed(self, node: str, now: float) -> list[Arrival] | None:
         """Drop the pieces of `node`, whose gradient is not finite; return as `take` does."""
+        self._pulled.end(node)
         self._staging.interrupt(node)
         if self._cut:
             self._cut.forget(node, now)

@@ -24,7 +24,8 @@ from .record_fields import LogRecord, Share, Size, Time, kind
 
 
 class HelloRecord(LogRecord, tag="hello"):
-    """A device or the evaluator connected."""
+    """A device or the evaluator connected. A hello within 2 s of a node's last record of this kind
+    is taken, and counts as refused; so does a goodbye."""
 
     node: str
     """Name of the device, or `evaluator`."""
@@ -50,7 +51,11 @@ class StartRecord(LogRecord, tag="start"):
 
 
 class PullRecord(LogRecord, tag="pull"):
-    """The server sent the model to a node."""
+    """The server sent the model to a node.
+
+    Pulls of a node that made nothing of the model that it was sent before have a record for the
+    first, the 2nd, 4th, 8th and so on, and one before the node's next pull of another kind.
+    """
 
     node: str
     """Receiver of the model: a device, or `evaluator`."""
@@ -60,6 +65,8 @@ class PullRecord(LogRecord, tag="pull"):
     """Size of the message on the wire, or of all of them."""
     segments: int = 1
     """Messages in which the model travelled, each with a segment of layers; 1 if absent."""
+    count: int = 1
+    """Pulls since the record before, all in `bytes`; 1 if absent."""
 
 
 class UpdateRecord(LogRecord, tag="update"):
@@ -137,22 +144,25 @@ class QuarantineRecord(LogRecord, tag="quarantine"):
 class UnsentRecord(LogRecord, tag="unsent"):
     """A message of the server could not leave, as its receiver was out of reach.
 
-    The `pull` of a model stands before it.
+    The `pull` of a model stands before it. Such messages have a record for the first of a node, the
+    2nd, 4th, 8th and so on, and one at the end.
     """
 
     node: str
     """Receiver of the message."""
     message: str
-    """The message in words, as `model 120`."""
+    """The latest message in words, as `model 120`."""
     bytes: Size
-    """Size that the message would have had on the wire."""
+    """Size that the messages since the record before would have had on the wire."""
     segments: int = 1
-    """Messages of this kind, each with a segment of the model's layers; 1 if absent. `message` and
-    `bytes` are of all of them."""
+    """Messages since the record before, several of a model in segments of layers; 1 if absent."""
+    count: int = 1
+    """Answers since the record before, each in one message or in segments; 1 if absent."""
 
 
 class DivergedRecord(LogRecord, tag="diverged"):
-    """A device found a gradient that is not finite."""
+    """A device found a gradient that is not finite. One record for each version that the device was
+    sent; further reports on the same version count as refused."""
 
     node: str
     """Device that computed the gradient."""

@@ -13,6 +13,7 @@ from ..core.chores import Chore
 from ..core.crossing_bytes import crossing_bytes
 from ..core.cut_assembly import cut_exchange
 from ..core.cut_exchange import CutExchange
+from ..core.heartbeat import Heartbeat
 from ..core.plan import Plan
 from ..core.server import ParameterServer
 from ..log.writing import RunLog
@@ -104,7 +105,8 @@ def from_plan(
     state = assembly.parameters(plan, saved)
     cut = _cut_exchange(plan, saved, graph) if plan.worker.cut else None
     now = clock.now()  # behind the start of the learner, which takes seconds
-    return assembly.server(plan, state, log, now=now, gathering=gathering, cut=cut)
+    pause = Heartbeat().interval  # no device that is alive connects more often
+    return assembly.server(plan, state, log, now=now, gathering=gathering, cut=cut, pause=pause)
 
 
 def _cut_exchange(plan: Plan, initial: SavedModel | None, graph: Path) -> CutExchange:

@@ -48,7 +48,7 @@ def logged(file: Path) -> Logged:
             counter = found.cut_off if "hung up" in record.reason else found.refused
             counter[record.node] += record.count
         elif isinstance(record, TAKEN):
-            found.taken[record.node] += 1
+            found.taken[record.node] += record.count if isinstance(record, PullRecord) else 1
         if isinstance(record, UpdateRecord):
             found.losses[record.node].append(record.loss)
     return found

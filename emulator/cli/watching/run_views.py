@@ -93,8 +93,10 @@ def _words(record: Record) -> str:
         case QuarantineRecord():
             return f"{record.node} is in quarantine until {record.until:.2f} s"
         case UnsentRecord():
-            pieces = f" in {record.segments} segments" if record.segments > 1 else ""
-            return f"{record.message}{pieces} not sent: {record.node} is out of reach"
+            several = record.segments // record.count
+            pieces = f" in {several} segments" if several > 1 else ""
+            times = f" ({record.count} times)" if record.count > 1 else ""
+            return f"{record.message}{pieces} not sent: {record.node} is out of reach{times}"
         case PlanRecord():
             return describe_plan(record)
         case IterationRecord():

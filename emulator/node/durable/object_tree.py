@@ -43,7 +43,7 @@ STATEFUL = ("core", "modulation", "optimizers", "pulls", "synchronization", "agg
 _VALUES = (
     *(messages.Update, messages.UpdateSegment, messages.Pull, messages.Times, messages.Activations),
     *(vectors.Gradient, ledger.Arrival, evaluations.Snapshot, server.Ended),
-    *(pulls_base.EncodedModel, delta._Patch, history._Segment, refusals._Count),
+    *(pulls_base.EncodedModel, delta._Patch, history._Segment, refusals.Tally),
     quarantine._Suspect,
     *(staging._Exchange, cut_exchange._Phase, crossing_checks.SentActivations),
     *(logit_rounds.LogitRound, server_layers.LossAnswer, server_layers.ForwardPasses),
