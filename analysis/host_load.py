@@ -14,31 +14,35 @@ from .runs import Run
 from .theme import legend_below
 
 FULL = 0.95
-"""Share of the cores in use from which the host is short of processor time; and share of a core
-that the server's container uses from which the server is."""
-CROWDED, PRESSED = 0.8, 0.5
-"""Share of the cores in use and pressure from which the host is short, both together: a device at
-its CPU quota waits for a core, too, on a host that has idle ones."""
+"""Share of a core from which the server's container is short of processor time."""
 
 _HOST, _SERVER = "#B00020", "#1F4E9E"
-_HOST_TEXT, _SERVER_TEXT = "host short of processor time", "server used 95 % of a core"
+_HOST_TEXT, _SERVER_TEXT = (
+    "devices and server short of processor time",
+    "server used 95 % of a core",
+)
 _STRIP = 0.96
 """Height of the strip above a band, as a share of the axes: a band lies behind the data."""
 
 
 @fact
 def short_times(run: Run) -> list[tuple[float, float]]:
-    """Return begin and end, in emulated seconds, of the times in which the host was short."""
-    return _joined(
-        (begin, end, share >= FULL or (share >= CROWDED and wait >= PRESSED))
-        for begin, end, share, wait, _ in _seconds(run)
-    )
+    """Return begin and end, in emulated seconds, of the times in which the host was short of
+    processor time for devices and server, as the records `host` say."""
+    return _joined((begin, end, short == 1) for begin, end, short, _ in _seconds(run))
+
+
+@fact
+def short_seconds(run: Run) -> tuple[int, int]:
+    """Return the seconds in which the host was short, and all seconds that the records judge."""
+    judged = seconds_of(run)["short"].dropna()
+    return int(judged.sum()), len(judged)
 
 
 @fact
 def server_times(run: Run) -> list[tuple[float, float]]:
     """Return begin and end of the times in which the server used nearly a whole core."""
-    return _joined((begin, end, used >= FULL) for begin, end, _, _, used in _seconds(run))
+    return _joined((begin, end, used >= FULL) for begin, end, _, used in _seconds(run))
 
 
 def _joined(seconds: Iterable[tuple[float, float, bool]]) -> list[tuple[float, float]]:
@@ -56,13 +60,14 @@ def _joined(seconds: Iterable[tuple[float, float, bool]]) -> list[tuple[float, f
 
 @fact
 def seconds_of(run: Run) -> pd.DataFrame:
-    """Return a row for each second of the records `host`: `at`, `until`, `busy`, `pressure`,
-    `server`, `throttled`.
+    """Return a row for each second of the records `host`: `at`, `until`, `busy`, `evaluator`,
+    `waits`, `pressure`, `server`, `throttled`, `short`.
 
-    The last four are fractions, NaN where unknown. A dilated run has a row for each real second;
-    `server` is then the share of the core that the server has in emulated seconds.
+    All but the times are fractions, and `short` is 1 or 0; NaN where unknown. A dilated run has a
+    row for each real second; `server` is then the share of the core that the server has in emulated
+    seconds.
     """
-    names = ("busy", "pressure", "server", "throttled")
+    names = ("busy", "evaluator", "waits", "pressure", "server", "throttled", "short")
     dilation = run.manifest.get("dilation")
     rows: list[tuple[float, ...]] = []
     for record in run.records("host").to_dict("records"):
@@ -72,14 +77,14 @@ def seconds_of(run: Run) -> pd.DataFrame:
         first = float(record["at"]) - step * count
         for place in range(count):
             row = [own[place] if len(own) == count else math.nan for own in values.values()]
-            row[2] *= _number(dilation, 1.0)
+            row[names.index("server")] *= _number(dilation, 1.0)
             rows.append((max(0.0, first + step * place), first + step * (place + 1), *row))
     return pd.DataFrame(rows, columns=["at", "until", *names])
 
 
 def _seconds(run: Run) -> Iterable[tuple[float, ...]]:
-    """Return begin, end, share of busy cores, pressure and share of the server of each second."""
-    columns = ["at", "until", "busy", "pressure", "server"]
+    """Return begin and end of each second, whether it is short, and the share of the server."""
+    columns = ["at", "until", "short", "server"]
     return seconds_of(run)[columns].itertuples(index=False, name=None)
 
 

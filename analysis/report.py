@@ -18,7 +18,7 @@ from . import (
 from .own_figures import OwnFigure, picture
 from .protocol import sentence
 from .regression import is_regression
-from .run_warnings import kept_up, warnings
+from .run_warnings import host_verdict, kept_up, warnings
 from .runs import Run, read
 
 _OUTCOMES = {
@@ -49,6 +49,7 @@ def _content(run: Run) -> dict[str, object]:
         "outcome": run.outcome,
         "ending": _ending(run),
         "kept_up": kept_up(run),
+        "host_verdict": host_verdict(run),
         "warnings": warnings(run),
         "headline": sections.headline(run),
         "protocol": sentence(run),

@@ -5,6 +5,7 @@ import math
 from .allowance import allowances
 from .faults import actions, outages
 from .figures import link_rates
+from .host_load import short_seconds
 from .quantities import percent, size
 from .reconcile import reconcile
 from .runs import Run
@@ -19,6 +20,21 @@ def kept_up(run: Run) -> bool | None:
     """Return whether the host kept up with the emulation; None if the summary has no answer."""
     verdict = _fidelity(run).get("kept_up")
     return verdict if isinstance(verdict, bool) else None
+
+
+def host_verdict(run: Run) -> str:
+    """Return in a sentence whether the host kept up, and for how long it was short of processor
+    time; empty if the summary has no answer, and in virtual time."""
+    kept, (short, seconds) = kept_up(run), short_seconds(run)
+    if run.virtual or kept is None:
+        return ""
+    verdict = "The host kept up" if kept else "The host did not keep up, for the reasons below"
+    if not seconds:
+        return f"{verdict}."
+    return (
+        f"{verdict}: devices and server were short of processor time in {short:,} of {seconds:,} "
+        f"seconds, and more than a tenth marks a run."
+    )
 
 
 def warnings(run: Run) -> list[str]:

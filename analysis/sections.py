@@ -216,7 +216,7 @@ def _flat(entries: dict[str, Any], before: str = "") -> Iterator[Row]:
             yield name.removesuffix(" s"), _measured(key, value)
 
 
-_SHARES = ("host_busy_mean", "host_busy_max", "host_saturated", "host_pressure_mean")
+_SHARES = ("host_short", "host_busy_mean", "host_busy_max", "host_evaluator_mean")
 _TIMES = ("latest_fault_s", "p50", "p99", "max", "bound")
 
 

@@ -12,26 +12,29 @@ from ..theme import SERIES, from_zero, legend_above, nothing, panels
 
 TITLE = "Load of the host"
 CAPTION = (
-    "In each second: the share of the host's cores in use; the share of the second in which a "
-    "process waited for a core (pressure, as the kernel tells); the core that the server's "
-    "container used; and the share for which the CPU quotas made devices wait, in the mean of the "
-    "devices with a quota. Pressure and quotas are high, too, where all is as requested: a device "
-    "at its quota waits. Results suffer where all cores are busy: a red band, in all figures over "
-    "time, marks the seconds in which the host was short of processor time (95 % of the cores in "
-    "use, or 80 % and a pressure of 50 %), a blue strip those in which the server used a core."
+    "In each second: the share of the host's cores in use, and the evaluator's part of it; the "
+    "share of the second for which devices and server waited for a core beside their quotas, "
+    "where the kernel tells; the core that the server's container used; and the share for which "
+    "the CPU quotas made devices wait, as requested, in the mean of the devices with a quota. The "
+    "evaluator takes what is left of the cores. Results suffer where the others use all of them: "
+    "a red band, in all figures over time, marks the seconds in which devices and server were "
+    "short of processor time (95 % of the cores in use without the evaluator, or 80 % and waits "
+    "of 50 %), a blue strip those in which the server used a core. More than a tenth of such "
+    "seconds marks the run."
 )
 
 _NAMES = {
     "busy": "cores in use",
-    "pressure": "pressure: waits for a core",
+    "evaluator": "of these, the evaluator",
+    "waits": "devices and server wait for a core",
     "server": "server, of a core",
     "throttled": "devices held by their quotas",
 }
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for each second: `run`, `at`, `until`, and the fractions `busy`, `pressure`,
-    `server` and `throttled`, NaN where unknown."""
+    """Return a row for each second: `run`, `at`, `until`, and the fractions `busy`,
+    `evaluator`, `waits`, `server` and `throttled`, NaN where unknown."""
     return stack(runs, seconds_of, ["at", "until", *_NAMES])
 
 

@@ -69,6 +69,16 @@ class HostRecord(LogRecord, tag="host"):
     pressure: Shares | None = None
     """Share of the second in which a process waited for a core (PSI, `some`). A device at its CPU
     quota waits, too. Absent where the kernel does not tell."""
+    evaluator: Shares | None = None
+    """Share of the host's cores that the evaluator used, which counts as free: the evaluator takes
+    what is left. Of the evaluator's reports that overlap the second, the larger one. Absent where
+    unknown."""
+    waits: Shares | None = None
+    """Mean share of the second for which processes of a device or the server waited for a core
+    beside their quotas (PSI of their control groups). Absent where the kernel does not tell."""
+    short: list[bool] | None = None
+    """Whether devices and server were short of processor time: without the evaluator, 95 % of the
+    cores were in use, or 80 % and `waits` was half of the second."""
     server: Shares | None = None
     """Time of a core that the server's container used; absent where unknown."""
     throttled: Shares | None = None

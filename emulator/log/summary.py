@@ -10,6 +10,7 @@ from .cut_records import ActivationsRecord
 from .fault_effects import FaultEffects
 from .fault_records import FaultRecord, TimelineRecord
 from .fidelity_records import HostRecord, LinkRecord
+from .host_shortage import short_share, shortage_reason
 from .link_fidelity import MOST, LinkFidelity, missed
 from .packet_lateness import LatenessSums, Shaped
 from .records import (
@@ -30,13 +31,6 @@ from .targets import Costs
 
 TIMELY = 0.5
 """Seconds that a fault may come after its time before the run counts as disturbed."""
-
-SATURATED = 0.95
-"""Share of the host's cores above which devices no longer get what their quotas promise."""
-
-CROWDED, PRESSED = 0.7, 0.5
-"""Mean share of the cores in use, and mean pressure, from which the host may disturb links. The
-pressure alone does not tell: a device at its CPU quota waits for a core, too."""
 
 NAMED = 100
 """Versions without a score that the summary names; the log has all of them."""
@@ -59,8 +53,6 @@ def summarise(
     dense_push: int,
     planned: Iterable[TimelineRecord],
     targets: Iterable[float],
-    busy: Sequence[float],
-    quotas: bool,
     parameters: Mapping[str, int] | None = None,
     trained: bool = False,
     shaped: Shaped | None = None,
@@ -68,10 +60,9 @@ def summarise(
     """Return the summary of `records`, which are read once and may be larger than memory.
 
     `dense_push`: size of one uncompressed update on the wire, in bytes; `planned`: the run's
-    timeline; `targets`: accuracies whose costs are reported; `busy`: share of the host's cores in
-    use, a sample each second; `quotas`: whether any device has a CPU quota; `parameters`: number of
-    parameters in each kind of layer; `trained`: whether the run began with the model of another;
-    `shaped`: the means by which links were delayed, None in virtual time.
+    timeline; `targets`: accuracies whose costs are reported; `parameters`: number of parameters in
+    each kind of layer; `trained`: whether the run began with the model of another; `shaped`: the
+    means by which links were delayed, None in virtual time.
     """
     sums = _Sums()
     for record in records:
@@ -115,7 +106,7 @@ def summarise(
         "refused": sums.refused,
         "unsent": sums.unsent,
         "exits": [{"at": end.at, "node": end.node, "reason": end.reason} for end in sums.exits],
-        "fidelity": _fidelity(sums, busy, quotas, shaped),
+        "fidelity": _fidelity(sums, shaped),
     }
 
 
@@ -148,8 +139,11 @@ class _Sums:
     late: float = 0.0
     """Seconds by which the latest action came after its time."""
     links: LinkFidelity = field(default_factory=LinkFidelity)
-    pressed: list[float] = field(default_factory=list)
-    """Share of each second in which a process waited for a core, as the kernel tells."""
+    busy: list[float] = field(default_factory=list)
+    """Share of the host's cores in use, in each second; likewise the evaluator's share below."""
+    evaluator: list[float] = field(default_factory=list)
+    short: list[bool] = field(default_factory=list)
+    """Whether devices and server were short of processor time, in each second."""
     refused: int = 0
     unsent: int = 0
     exits: list[ExitRecord] = field(default_factory=list)
@@ -196,7 +190,9 @@ class _Sums:
                 if record.at > 0:  # before, the devices boot, and the host has other work
                     self.links.take(record)
             case HostRecord():
-                self.pressed += record.pressure or []
+                self.busy += record.busy
+                self.evaluator += record.evaluator or []
+                self.short += record.short or []
             case TrafficRecord():
                 if record.node == SERVER:  # its counters run from the start: the last has all
                     self.rx, self.tx = record.rx, record.tx
@@ -250,45 +246,33 @@ def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
     return {"paper_push_bytes": by_kind} if by_kind else {}
 
 
-def _fidelity(
-    sums: _Sums, busy: Sequence[float], quotas: bool, shaped: Shaped | None
-) -> dict[str, Any]:
+def _fidelity(sums: _Sums, shaped: Shaped | None) -> dict[str, Any]:
     """Return `fidelity`: whether the host kept up with the emulated world, or why not."""
-    full = sum(share >= SATURATED for share in busy) / len(busy) if busy else 0.0
+    share = short_share(sums.short)
     reasons = []
     if sums.late > TIMELY:
         reasons.append(f"a fault came {sums.late:.2f} s after its time")
-    if quotas and full > 0.1:
-        reasons.append(f"all the host's cores were busy for {full:.0%} of the time")
+    if short := shortage_reason(share):
+        reasons.append(short)
     if killed := [end.node for end in sums.exits if end.cause == "host"]:
         reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
     if late := sums.lateness.reason(shaped) if shaped else "":
         reasons.append(late)
-    links = sums.links.rows(_cause(full, busy, sums.pressed) or late)
+    links = sums.links.rows(short or late)
     if lines := missed(links):
         reasons.append(lines)
     return {
         "kept_up": not reasons,
         "reasons": reasons,
         "latest_fault_s": round(sums.late, 3),
-        "host_busy_mean": round(statistics.fmean(busy), 3) if busy else None,
-        "host_busy_max": round(max(busy), 3) if busy else None,
-        "host_saturated": round(full, 3),
+        "host_short": round(share, 3),
+        "host_busy_mean": _mean(sums.busy) if sums.busy else None,
+        "host_busy_max": round(max(sums.busy), 3) if sums.busy else None,
+        **({"host_evaluator_mean": _mean(sums.evaluator)} if sums.evaluator else {}),
         **({"shaping": sums.lateness.plain(shaped)} if shaped else {}),
-        **({"host_pressure_mean": _mean(sums.pressed)} if sums.pressed else {}),
         **({"links": links[:MOST]} if links else {}),
         **({"links_unlisted": len(links) - MOST} if len(links) > MOST else {}),
     }
-
-
-def _cause(full: float, busy: Sequence[float], pressed: Sequence[float]) -> str:
-    """Return why the host may have disturbed its links, in words; empty if it had cores left."""
-    if full > 0.1:
-        return f"the host was saturated for {full:.0%} of the time"
-    crowded = busy and statistics.fmean(busy) >= CROWDED
-    if crowded and pressed and statistics.fmean(pressed) >= PRESSED:
-        return f"processes waited for a core for {statistics.fmean(pressed):.0%} of the time"
-    return ""
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -11,13 +11,18 @@ from dataclasses import dataclass
 
 from ..calibration import known
 from ..core.prior_costs import LinkEstimate, through
+from ..log.host_shortage import OFTEN, SUBJECT, is_short
 from ..pulls import floats
 from ..scenario import Scenario, Shortfall
 from ..scenario.devices import Group
 from ..scenario.time_section import AUTO, MOST, TimeSection
 from ..schedules import Sequential
+from ..shaping.backend import Backend
+from ..shaping.full_packets import filled
+from ..shaping.tc import SUPERPACKET, segments
 from ..synchronization import Asynchronous
-from ..world.link import SEGMENT, Side
+from ..units import Rate
+from ..world.link import ETHERNET, SEGMENT, Side
 from .expected_costs import update_sizes
 from .step_calibration import known_time
 
@@ -25,12 +30,13 @@ ROOM = 0.8
 """Share of the host's cores that devices and server may want together. The rest is for the engine,
 the kernel's network and the conductor, and for moments at which many devices compute at once."""
 
-RATED, DELAYED = 60e-6, 17e-6
-"""Seconds of a core for each frame of a message on a path with a rate, and on one with a delay
-alone: of the box, the kernel's interrupts and ZeroMQ's threads at both ends. Measured with the
-box, from the processor time that `python -m tests.benchmarks.dilation` prints, where TCP made
-packets of two frames; packets that TCP fills cost less. On a path without a shape the calibrated
-times of steps include the packets."""
+PACKET, FRAME = 120e-6, 17e-6
+"""Seconds of a core for each packet of a message on a path with a rate, and on any shaped path at
+least for each frame: of the box, the kernel's interrupts and ZeroMQ's threads at both ends.
+Measured with the box: 60 µs for a frame where TCP made packets of two (`python -m
+tests.benchmarks.dilation` prints the processor time), 16 µs in the quickstart's packets of nine
+(box and interrupts of `python -m tests.benchmarks.backend_costs`), 17 µs behind a delay alone. On a
+path without a shape the calibrated times of steps include the packets."""
 
 QUOTAS, STEPS = "quotas", "steps"
 
@@ -124,16 +130,29 @@ def _carried(scenario: Scenario, group: Group, pull: float, push: float) -> floa
 
 def _packets(scenario: Scenario, group: Group, pull: float, push: float) -> float:
     """Return the seconds of a core for the packets of an iteration on a device of `group`."""
-    server = scenario.server.link
-    ways = [((server.up, group.link.down), pull), ((group.link.up, server.down), push)]
-    return sum(_each(sides) * size / SEGMENT for sides, size in ways)
+    server, own = scenario.server.link, group.link
+    links = [each.link for each in scenario.devices]
+    sent = _frames(server.up, [link.down for link in links], [link.up.rate for link in links])
+    pushed = _frames(own.up, [server.down], [own.down.rate])
+    ways = [((server.up, own.down), sent, pull), ((own.up, server.down), pushed, push)]
+    return sum(_each(sides, frames) * size / SEGMENT for sides, frames, size in ways)
 
 
-def _each(sides: Sequence[Side]) -> float:
-    """Return the seconds of a core for each frame on a path through `sides`."""
+def _frames(up: Side, beyond: Sequence[Side], back: Sequence[Rate | None]) -> int:
+    """Return the frames that TCP combines into a packet for `up` and the far sides `beyond`, with
+    acknowledgements at the rates `back`."""
+    backend = Backend(rate="tbf", delay="packets")
+    if not filled(up, beyond, [rate for rate in back if rate is not None], backend):
+        return 2
+    return max(2, min(SUPERPACKET // ETHERNET, segments(up, beyond, backend)))
+
+
+def _each(sides: Sequence[Side], frames: int) -> float:
+    """Return the seconds of a core for each frame on a path through `sides`, in packets of
+    `frames`."""
     if any(side.rate is not None for side in sides):
-        return RATED
-    return DELAYED if any(side.shaped for side in sides) else 0.0
+        return max(FRAME, PACKET / frames)
+    return FRAME if any(side.shaped for side in sides) else 0.0
 
 
 def _time(path: LinkEstimate, size: float) -> float:
@@ -148,11 +167,14 @@ def with_dilation(scenario: Scenario, cores: float) -> Scenario:
     return scenario.model_copy(update={"time": TimeSection(dilation=needed)})
 
 
-def _short(wanted: CoreDemand, cores: float) -> bool:
-    """Return whether `cores` cores are certainly too few."""
-    # the sum of all quotas is an upper bound already
-    least = wanted.cores if wanted.source == STEPS else wanted.devices
-    return least > cores
+def _short(scenario: Scenario, wanted: CoreDemand, cores: float) -> bool:
+    """Return whether `cores` cores are certainly too few for the cores `wanted` by `scenario`."""
+    if wanted.source == STEPS:
+        return is_short(wanted.cores / cores)
+    # all quotas together are an upper bound already; a device without one may wait for its link
+    groups = scenario.devices
+    quotas = [(group.profile.cpu or 0) * (group.count or 1) for group in groups if group.profile]
+    return is_short(sum(quotas) / cores)
 
 
 def tight(scenario: Scenario, cores: float) -> list[str]:
@@ -160,10 +182,9 @@ def tight(scenario: Scenario, cores: float) -> list[str]:
 
     Its dilation must be known.
     """
-    quotas = [group.profile.cpu for group in scenario.devices if group.profile]
     wanted, dilation = core_demand(scenario), scenario.dilation
     needed = wanted.needed(cores)
-    if needed <= dilation or not any(quotas) or _short(wanted, dilation * cores):
+    if needed <= dilation or _short(scenario, wanted, dilation * cores):
         return []
     whole, here = f"{wanted.cores:.3g} cores", f"{cores:g} cores of this host"
     slowed = f", at a dilation of {dilation:g}" if dilation > 1 else ""
@@ -177,26 +198,28 @@ def tight(scenario: Scenario, cores: float) -> list[str]:
         )
         better = "; `emulate calibrate FILE` measures steps, and this estimate becomes closer"
     return [
-        f"time: {known}. If all cores are busy for over a tenth of the run, it is marked: the host "
-        f"did not keep up. `time: {{dilation: {needed:g}}}` leaves room{better}"
+        f"time: {known}. If {SUBJECT} are short of processor time for over {OFTEN:.0%} of the "
+        f"time, the run is marked: the host did not keep up. `time: {{dilation: {needed:g}}}` "
+        f"leaves room{better}"
     ]
 
 
 def too_fast(scenario: Scenario, cores: float) -> list[Shortfall]:
-    """Return a warning if the CPU quotas of `scenario` need a slower world on `cores` cores.
+    """Return a warning if the devices of `scenario` need a slower world on `cores` cores.
 
     Its dilation must be known.
     """
-    quotas = [group.profile.cpu for group in scenario.devices if group.profile]
     wanted, dilation = core_demand(scenario), scenario.dilation
     needed = wanted.needed(cores)
-    if needed <= dilation or not any(quotas) or not _short(wanted, dilation * cores):
+    if needed <= dilation or not _short(scenario, wanted, dilation * cores):
         return []
     return [
         Shortfall(
             "warning",
             f"time: {wanted.who} want {wanted.cores:.3g} cores, as far as their "
-            f"{wanted.source} tell, so this host needs a dilation of {needed:g} to keep up: "
-            f"write `time: {{dilation: {needed:g}}}`, or `auto`, and the run takes as much longer",
+            f"{wanted.source} tell, so they "
+            f"would be short of processor time. This host needs a dilation of {needed:g} to keep "
+            f"up: write `time: {{dilation: {needed:g}}}`, or `auto`, and the run takes as much "
+            "longer",
         )
     ]

@@ -228,16 +228,13 @@ class Session:
         self,
         records: Iterable[Record],
         *,
-        busy: Sequence[float] = (),
-        quotas: bool = False,
         left: Sequence[str] = (),
         shaped: Shaped | None = None,
     ) -> None:
         """Compute the summary of `records` in one pass, and write `summary.json`.
 
-        `busy` and `quotas` as `summarise` takes them; empty and False in virtual time, where no
-        host has to keep up; `shaped` likewise. `left`: one line for each thing that could not be
-        removed from the host.
+        `shaped`: the means by which links were delayed, None in virtual time. `left`: one line for
+        each thing that could not be removed from the host.
         """
         scenario = self.scenario
         layout = scenario.training.device_layout
@@ -251,8 +248,6 @@ class Session:
             dense_push=wire.dense_push(layout.size, encrypted=scenario.server.encrypt),
             planned=(timed.record for timed in self.timeline),
             targets=map(float, scenario.targets),
-            busy=busy,
-            quotas=quotas,
             trained=scenario.training.initial is not None,
             parameters=layout.kinds,
             shaped=shaped,

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from emulator.log.host_shortage import OFTEN, SUBJECT, short_share
+
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
 
 BUSY = """
@@ -31,11 +33,11 @@ def test_a_rated_and_delayed_link_is_kept_both_ways(emulate, tmp_path: Path) -> 
     links = {(row["node"], row["way"]): row for row in fidelity["links"]}
     print(*links.values(), fidelity["reasons"], sep="\n")
     assert links.keys() == {(node, way) for node in ("far", "near") for way in ("up", "down")}
-    disturbed = fidelity["host_saturated"] > 0.1 or fidelity["shaping"].get("late")
+    disturbed = fidelity["host_short"] > OFTEN or fidelity["shaping"].get("late")
     for (node, way), row in links.items():
         if row["verdict"] == "missed":
             assert disturbed, row
-            assert "host" in row["reason"] or "box" in row["reason"]
+            assert SUBJECT in row["reason"] or "box" in row["reason"]
         if (node, way) != ("near", "down"):  # a model takes it a tenth of a second
             assert row["rate"]["busy_s"] > 0.5
             assert disturbed or row["rate"]["verdict"] == "kept"
@@ -48,5 +50,7 @@ def test_a_rated_and_delayed_link_is_kept_both_ways(emulate, tmp_path: Path) -> 
     lines = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
     load = [line for line in lines if line["what"] == "host"]
     assert sum(len(line["busy"]) for line in load) == pytest.approx(25, abs=3)
-    assert all(line["server"] for line in load)
+    assert all(line["server"] and line["evaluator"] for line in load)
+    short = [second for line in load for second in line["short"]]
+    assert fidelity["host_short"] == round(short_share(short), 3)
     assert len([line for line in lines if line["what"] == "link"]) < 30

@@ -59,8 +59,6 @@ def test_whoever_reads_the_log_counts_all_of_them(tmp_path: Path) -> None:
         dense_push=1,
         planned=[],
         targets=[],
-        busy=[],
-        quotas=False,
     )
     assert summary["refused"] == FLOOD + 1
     progress = Progress(("a", "b", "c"), ())

@@ -175,7 +175,7 @@ class World:
         }
         since = dict.fromkeys(names, 0)
         for at in range(10, int(self.now) + 1, 10):
-            self.note(at + 0.5, "host", busy=[0.4] * 10, pressure=[0.6] * 10, server=[0.2] * 10)
+            self.note(at + 0.5, "host", busy=[0.4] * 10, short=[False] * 10, server=[0.2] * 10)
         for second in range(1, int(self.now) + 1):
             for name in names:
                 crash = any(
@@ -247,8 +247,8 @@ class World:
                 "kept_up": not self.spec.reasons,
                 "reasons": self.spec.reasons,
                 "latest_fault_s": 0.2,
+                "host_short": 0.0,
                 "host_busy_mean": 0.71,
                 "host_busy_max": 0.93,
-                "host_saturated": 0.0,
             },
         }

@@ -31,6 +31,7 @@ _WORDS = {
     float: "number",
     list[int]: "list of integers",
     list[float]: "list of numbers",
+    list[bool]: "list of true or false",
     list[tuple[int, int]]: "list of [first, last]",
     list[tuple[float, float]]: "list of [begin, end]",
 }

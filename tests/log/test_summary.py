@@ -46,6 +46,7 @@ RECORDS: list[PlainRecord] = [
     act(7.5, "sever", planned=7.5),
     {"at": 8.0, "what": "evaluation", "accuracy": 0.8, "updates": 2, "push_bytes": 200},
     {"at": 9.0, "what": "unmeasured", "versions": [4, 6]},
+    {"at": 9.0, "what": "host", "busy": [0.5, 0.7], "evaluator": [0.1, 0.3], "short": [False] * 2},
     {"at": 9.0, "what": "stop", "reason": "updates"},
     {"at": 9.4, "what": "traffic", "node": "server", "rx": 400, "tx": 3000},
 ]
@@ -65,8 +66,6 @@ def summary(records: list[PlainRecord] = RECORDS, **other: Any) -> dict[str, Any
         "dense_push": 4000,
         "planned": PLANNED,
         "targets": [0.95, 0.9],
-        "busy": [0.5, 0.7],
-        "quotas": True,
     }
     return summarise(map(full, records), **{**facts, **other})
 
@@ -131,15 +130,16 @@ def test_every_number() -> None:
             "kept_up": True,
             "reasons": [],
             "latest_fault_s": 0.1,
+            "host_short": 0.0,
             "host_busy_mean": 0.6,
             "host_busy_max": 0.7,
-            "host_saturated": 0.0,
+            "host_evaluator_mean": 0.2,
         },
     }
 
 
 def test_a_run_in_which_nothing_happened() -> None:
-    empty = summary([], busy=[])
+    empty = summary([])
     assert empty["outcome"] == "failed"
     assert empty["updates"] == empty["push_bytes"]["total"] == empty["server_rx_bytes"] == 0
     for unknown in ("final_accuracy", "best_accuracy", "compression_ratio"):
@@ -195,7 +195,11 @@ def test_nodes_that_ended_unasked_are_named() -> None:
     [
         ([act(2.6, "kill", planned=2.0)], {}, "a fault came 0.60 s after its time"),
         ([act(5.0, "mend", planned=4.0)], {}, "a fault came 1.00 s after its time"),
-        ([], {"busy": [1.0, 0.5]}, "all the host's cores were busy for 50% of the time"),
+        (
+            [{"at": 1.0, "what": "host", "busy": [1.0, 0.5], "short": [True, False]}],
+            {},
+            "devices and server were short of processor time for 50% of the time",
+        ),
         (
             [{"at": 1.0, "what": "exit", "node": "a", "reason": "killed", "cause": "host"}],
             {},
@@ -215,9 +219,8 @@ def test_a_run_that_is_marked(
     "records, other",
     [
         ([act(2.5, "kill", planned=2.0)], {}),
-        ([], {"busy": [1.0] + 9 * [0.2]}),
+        ([{"at": 1.0, "what": "host", "busy": 10 * [1.0], "short": [True] + 9 * [False]}], {}),
         ([{**EXIT, "cause": "limit"}, {**EXIT, "cause": "engine"}], {}),  # not the host's doing
-        ([], {"busy": [1.0], "quotas": False}),  # whoever has no quota may have all there is
     ],
 )
 def test_a_run_that_is_not(records: list[PlainRecord], other: dict[str, Any]) -> None:

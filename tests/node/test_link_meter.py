@@ -420,5 +420,22 @@ def test_processor_time_comes_from_the_control_group(tmp_path: Path, files: dict
     assert cpu_use(tmp_path) == [1.5, 0.25]
 
 
+@pytest.mark.parametrize(
+    ("pressure", "told"),
+    [
+        ("some avg10=0.00 avg60=0.00 avg300=0.00 total=2500000\nfull avg10=0.00 total=9\n", [2.5]),
+        ("", []),
+        (None, []),
+    ],
+)
+def test_waits_for_a_core_come_from_the_pressure_where_the_kernel_tells(
+    tmp_path: Path, pressure: str | None, told: list[float]
+) -> None:
+    (tmp_path / "cpu.stat").write_text("usage_usec 1500000\nthrottled_usec 250000\n")
+    if pressure is not None:
+        (tmp_path / "cpu.pressure").write_text(pressure)
+    assert cpu_use(tmp_path) == [1.5, 0.25, *told]
+
+
 def test_a_system_without_control_groups_tells_nothing(tmp_path: Path) -> None:
     assert cpu_use(tmp_path) is None

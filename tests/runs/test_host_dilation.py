@@ -3,7 +3,7 @@
 import pytest
 
 from emulator.machine.host import Host
-from emulator.runs.host_dilation import CoreDemand, core_demand, too_fast, with_dilation
+from emulator.runs.host_dilation import CoreDemand, core_demand, tight, too_fast, with_dilation
 from emulator.runs.preflight import preflight
 from emulator.scenario import Scenario, loads
 from emulator.scenario.time_section import TimeSection
@@ -60,7 +60,8 @@ def test_known_steps_leave_the_waits_for_the_network_out() -> None:
     [
         ("{up: {delay: 20ms}}", 0.0),
         ("{down: {delay: 20ms}}", 17e-6),
-        ("{down: {rate: 1gbit}}", 60e-6),
+        ("{down: {rate: 1gbit}}", 17e-6),  # in packets of 43 frames
+        ("{down: {rate: 1gbit}, up: {rate: 900kbit}}", 60e-6),  # which acknowledgements would fill
     ],
 )
 def test_packets_on_a_shaped_path_want_cores(link: str, each: float) -> None:
@@ -69,7 +70,7 @@ def test_packets_on_a_shaped_path_want_cores(link: str, each: float) -> None:
     assert result.cores == result.devices + result.server + result.packets
     frames = 4 * 421_642 / 1448
     rate = result.devices / 0.040
-    up = 17e-6 * frames if "up" in link else 0.0
+    up = {"up: {d": 17e-6, "up: {r": 60e-6}.get(link[link.find("up") :][:6], 0.0) * frames
     assert result.packets == pytest.approx(rate * (frames * each + up), rel=1e-3)
     assert result.who == f"devices{', server and packets' if result.packets else ' and server'}"
 
@@ -93,9 +94,21 @@ def test_a_warning_names_the_dilation() -> None:
     assert not result.fatal and "write `time: {dilation: 5.7}`" in str(result)
     assert "want 9 cores, as far as their quotas tell" in str(result)
     assert len(too_fast(fleet(FORTY, "time: {dilation: 3.9}"), 2)) == 1
-    assert too_fast(fleet(FORTY, "time: {dilation: 4}"), 2) == []  # enough, with no room
+    # the devices would use 95.2 % of two cores, and 94.1 %
+    assert len(too_fast(fleet(FORTY, "time: {dilation: 4.2}"), 2)) == 1
+    assert too_fast(fleet(FORTY, "time: {dilation: 4.25}"), 2) == []
     assert too_fast(fleet(FORTY), 64) == []
-    assert too_fast(fleet("devices: [{name: free, count: 40}]"), 2) == []
+
+
+def test_devices_without_quotas_may_want_a_core_each() -> None:
+    (note,) = tight(fleet("devices: [{name: free, count: 200}]"), 2)
+    assert "want 201 cores of the 2 cores of this host if all devices compute" in note
+    assert "If devices and server are short of processor time for over 10% of the time" in note
+    known = fleet("devices: [{name: free, count: 200}]", STEP)
+    (warning,) = too_fast(known, 2)
+    assert "short of processor time" in str(warning) and not tight(known, 2)
+    alone = fleet("devices: [{name: free}]", "virtual: {step: 40ms, serve: 100ms}")
+    assert too_fast(alone, 2) == [] and tight(alone, 2) == []
 
 
 def test_a_rate_that_the_kernel_cannot_play_is_refused() -> None:

@@ -103,13 +103,9 @@ def conducting(ready: "HostParts", session: Session) -> Iterator[Conducted]:
             session.ending = Ending("failed", conducted.made.given_up)
         folder.discard_work()  # no container needs it any more, and a disk may be full
         _gather(session)
-        quotas = any(device.cpu is not None for device in session.scenario.nodes)
-        busy = conducted.load.busy
         shortest = conducted.made.shortest_delay if conducted.made else 0.0
         session.conclude(
             read(folder.records),
-            busy=busy,
-            quotas=quotas,
             left=left,
             shaped=Shaped(ready.backend.delay, shortest),
         )
