@@ -7,6 +7,9 @@ may be arbitrarily wrong (Rousseeuw and Leroy, 1987, section 2.7).
 The set-up is the time of a message without bytes, far from the measured sizes if these are close to
 each other. So the known set-up stays unless the new one differs by more than jitter explains. Where
 the rest is below zero, the link has no set-up, and the pace is the median of the times per byte.
+
+A rate above the link's own is not believed: where sizes jitter, a line through them may be too
+flat, and its set-up takes the time that the rate lacks. Then the known set-up stays.
 """
 
 import math
@@ -21,6 +24,8 @@ from .recent_rows import Floats
 DIFFERENT = 0.1
 """Sizes differ if their difference is at least this share of the largest: with sizes closer to each
 other, jitter would decide the slope."""
+FASTER = 1.01
+"""Ratio of a fitted rate to the link's own up to which the fit is believed."""
 DOUBT = 4.0
 """Standard errors by which a set-up must differ from the known one to replace it."""
 _NORMAL = 1.4826
@@ -36,20 +41,31 @@ class Transfer(NamedTuple):
     seconds: float
 
 
-def fit(transfers: Floats, before: LinkEstimate) -> LinkEstimate:
+def fit(transfers: Floats, before: LinkEstimate, least: float = 0.0) -> LinkEstimate:
     """Return the estimate of the link of `transfers`.
 
     A row holds the numbers of a `Transfer`. `before` is the last estimate. Its delay stays; so does
     its set-up if all sizes are alike, since a single size cannot tell set-up from pace, or if the
     measured set-up is within the error that jitter causes. Without transfers the estimate stays.
+    `least` is the pace of the link's own rate, in seconds per byte, below which no slope is
+    believed; 0 if it is unknown.
     """
     if not len(transfers):
         return before
     messages, sizes, seconds = transfers.T
     # a group of n messages counts as n messages of its mean size and time
     sizes, seconds = sizes / messages, seconds / messages
+    estimate = _fitted(sizes, seconds, before, least)
+    if estimate.pace * FASTER >= least:
+        return estimate
+    setup = max(0.0, float(np.median(seconds - least * sizes)))
+    return msgspec.structs.replace(before, setup=setup, pace=least)
+
+
+def _fitted(sizes: Floats, seconds: Floats, before: LinkEstimate, least: float) -> LinkEstimate:
+    """Return the estimate from messages of `sizes` that took `seconds` each."""
     slope = _slope(sizes, seconds)
-    if slope is None:
+    if slope is None or max(0.0, slope) * FASTER < least:
         return _paced(sizes, seconds, before)
     pace = max(0.0, slope)
     setup = float(np.median(seconds - pace * sizes))

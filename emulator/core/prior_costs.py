@@ -36,6 +36,16 @@ def through(*sides: Side) -> LinkEstimate:
     )
 
 
+def least_pace(*sides: Side) -> float:
+    """Return the pace at which a path through `sides` carries messages without other traffic.
+
+    No message is faster, as the rate of a link is known; 0 if the rates of all sides change, or if
+    no side has a rate.
+    """
+    known = (side for side in sides if side.rate and not side.changes)
+    return max((8 * FRAME / side.net_rate for side in known), default=0.0)
+
+
 class PriorCosts(msgspec.Struct, frozen=True):
     """Costs of an iteration from the calibration and the scenario; layer 1 first."""
 
@@ -53,6 +63,10 @@ class PriorCosts(msgspec.Struct, frozen=True):
     """The path from the device to the server."""
     head: float = 0.0
     """Bytes on the wire that a segment needs beside its layers, in either direction."""
+    least_down: float = 0.0
+    """Least pace of `down`, which no measurement may undercut; 0 if it is unknown."""
+    least_up: float = 0.0
+    """Least pace of `up`."""
 
     @property
     def seconds(self) -> LayerCosts:

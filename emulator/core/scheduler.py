@@ -64,6 +64,7 @@ class Scheduler:
         self._every: int = getattr(schedule, "replan", REPLAN)
         self._head = prior.head
         self._down, self._up = prior.down, prior.up
+        self._least_down, self._least_up = prior.least_down, prior.least_up
         self._pull_sizes = LayerSizes(prior.pull, prior.head)
         self._push_sizes = LayerSizes(prior.push, prior.head)
         self._computing = ComputingAverage(prior.forward, prior.backward)
@@ -178,8 +179,8 @@ class Scheduler:
 
     def _new_plan(self, first: int) -> IterationPlan:
         """Return a plan for the iterations from `first` on, by the estimates of the costs."""
-        self._down = fit(self._pulls.take(), self._down)
-        self._up = fit(self._pushes.take(), self._up)
+        self._down = fit(self._pulls.take(), self._down, self._least_down)
+        self._up = fit(self._pushes.take(), self._up, self._least_up)
         forward, backward = self._computing.means()
         costs = LayerCosts(
             pull=tuple(size * self._down.pace for size in self._pull_sizes.means()),

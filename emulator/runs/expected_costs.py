@@ -12,7 +12,7 @@ from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
 from ..core import wire
 from ..core.messages import ModelSegment
-from ..core.prior_costs import PriorCosts, through
+from ..core.prior_costs import PriorCosts, least_pace, through
 from ..layout import Layout
 from ..pulls import floats
 from ..scenario.devices import Group
@@ -45,6 +45,7 @@ def expected_costs(
     step = virtual.time_of(examples or size, size).mean / min(1.0, float(cpu or 1))
     forward, backward = virtual.layers.parts
     server = scenario.server.link
+    down, up = (group.link.down, server.up), (group.link.up, server.down)
     # of a delta pull too: how many parameters will change is unknown before the run
     width = float(floats.width(scenario.training.pull.values))
     return PriorCosts(
@@ -52,9 +53,11 @@ def expected_costs(
         backward=tuple(part * step for part in backward),
         pull=tuple(width * (place.stop - place.start) for place in layout.layers),
         push=tuple(push),
-        down=through(group.link.down, server.up),
-        up=through(group.link.up, server.down),
+        down=through(*down),
+        up=through(*up),
         head=_head(encrypted=scenario.server.encrypt),
+        least_down=least_pace(*down),
+        least_up=least_pace(*up),
     )
 
 

@@ -8,9 +8,10 @@ import pytest
 
 from emulator.core import link_fit
 from emulator.core.link_fit import Transfer
-from emulator.core.prior_costs import LinkEstimate, through
+from emulator.core.prior_costs import LinkEstimate, least_pace, through
 from emulator.units import Rate, Seconds
 from emulator.world.link import FRAME, Side
+from emulator.world.link_steps import LinkStep
 
 LINK = LinkEstimate(setup=0.01, pace=1e-6, delay=0.05)
 WRONG = LinkEstimate(setup=1.0, pace=1.0, delay=0.05)
@@ -102,6 +103,41 @@ def test_a_fit_without_setup_takes_the_times_that_were_measured() -> None:
     assert found.pace == pytest.approx(link.pace, rel=0.05)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_no_fit_has_a_rate_above_the_links_own(seed: int) -> None:
+    """Two sizes that jitter: the set-up must not take the time that a wrong rate leaves."""
+    rng = Random(f"tests/link-fit/least/{seed}")
+    link = LinkEstimate(setup=0.004, pace=8e-8, delay=0.004)
+    sizes = [rng.randrange(1_200_000, 1_700_000), rng.randrange(400_000, 1_000_000)]
+    found = [
+        t._replace(seconds=t.seconds + rng.expovariate(1 / 0.004))
+        for t in transfers(1, *sizes * 4, link=link)
+    ]
+    # the smaller pieces come late: the line through both is too flat
+    late = [t._replace(seconds=t.seconds + 0.02 * (t.size < 1_100_000)) for t in found]
+    for times in (found, late):
+        estimate = link_fit.fit(np.array(times, np.float64), link, link.pace)
+        assert estimate.pace * link_fit.FASTER >= link.pace
+        assert estimate.setup <= 2.5 * link.setup
+    assert fit(late, link).setup > 4 * link.setup
+    estimate = link_fit.fit(np.array(late, np.float64), link, link.pace)
+    assert estimate.setup == link.setup
+
+
+def test_a_set_up_that_was_wrong_gives_way_to_the_links_own_rate() -> None:
+    """With one size the set-up of before stays, but for a rate that the link does not have."""
+    before = LinkEstimate(setup=0.05, pace=1e-6)
+    estimate = link_fit.fit(np.array(transfers(1, *[90_000] * 3)), before, LINK.pace)
+    assert (estimate.setup, estimate.pace) == pytest.approx((LINK.setup, LINK.pace))
+
+
+def test_a_known_rate_leaves_a_slower_link_and_exact_times_alone() -> None:
+    approximates(link_fit.fit(np.array(transfers(1, 1000, 50_000)), WRONG, LINK.pace), LINK)
+    slower = msgspec.structs.replace(LINK, pace=3e-6)
+    exact = np.array(transfers(1, 1000, 50_000, link=slower))
+    approximates(link_fit.fit(exact, WRONG, LINK.pace), slower)
+
+
 def test_no_transfer_changes_nothing() -> None:
     assert fit([], LINK) == LINK
 
@@ -136,3 +172,11 @@ def test_a_path_is_as_slow_as_its_slowest_side() -> None:
     assert path.rate == pytest.approx(8e6)
     assert through(Side(), Side()) == LinkEstimate()
     assert through().rate is None
+
+
+def test_the_least_pace_is_that_of_the_slowest_side_whose_rate_stays() -> None:
+    mine, servers = Side(rate=Rate(8e6)), Side(rate=Rate(1e9))
+    changes = Side(rate=Rate(1e6), steps=(LinkStep(at=Seconds(5.0), rate=Rate(1e8)),))
+    assert least_pace(mine, servers) == through(mine, servers).pace
+    assert least_pace(changes, servers) == through(servers).pace
+    assert least_pace(changes, Side()) == 0.0
