@@ -97,7 +97,12 @@ class PlayedTrace:
     """Trace of a link's side: a file with its rate, delay and loss over time, and how it plays."""
 
     file: str | None = None
-    """Path of the trace file, relative to the file that names it."""
+    """Path of the trace file, relative to the file that names it. `trace: ./x.csv` stands for
+    `trace: {file: ./x.csv}`."""
+    files: str | tuple[str, ...] | None = None
+    """Paths of trace files, one for each device of the group: a pattern as `./bw/*.csv`, a folder,
+    or a list. A device plays the file that is named after it, the others the next file that is
+    left, from the first one again behind the last."""
     format: Literal["auto", "mahimahi", "csv", "cooked", "5g"] = "auto"
     """Format of the file; `auto` tells it from the first line."""
     samples: Annotated[str, Checked(_check_text)] | None = None
@@ -113,8 +118,10 @@ class PlayedTrace:
 
     def __post_init__(self) -> None:
         _check_scale(self.scale)
-        if self.file is None and self.samples is None:
-            raise ValueError("names no trace: give `file`")
+        if self.file is None and self.files is None and self.samples is None:
+            raise ValueError("names no trace: give `file`, or `files` for a group")
+        if self.file is not None and self.files is not None:
+            raise ValueError("either `file` or `files`: leave one of them out")
         if self.samples is not None:
             _check_text(self.samples)
 

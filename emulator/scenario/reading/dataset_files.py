@@ -32,7 +32,10 @@ def find_dataset(document: Document, folder: Path) -> None:
     if not isinstance(given, dict):
         return
     paths = {key: given[key] for key in PATHS if isinstance(given.get(key), str)}
-    absolute = {key: str((folder / path).resolve()) for key, path in paths.items()}
+    absolute = {
+        key: str((document.folder((*_ADDRESS, key), path, folder) / path).resolve())
+        for key, path in paths.items()
+    }
     document.data["training"]["dataset"] = mapping = {**given, **absolute}
     try:
         own = _OWN.validate_python(mapping)
@@ -54,10 +57,11 @@ def find_owners(document: Document, folder: Path) -> None:
     split = document.at(("training", "split"))
     if not isinstance(split, dict) or not isinstance(split.get("file"), str):
         return
-    file = (folder / split["file"]).resolve()
+    address = ("training", "split", "file")
+    file = (document.folder(address, split["file"], folder) / split["file"]).resolve()
     split["file"] = str(file)
     if not file.is_file():
-        document.complain(("training", "split", "file"), f"there is no file {file}")
+        document.complain(address, f"there is no file {file}")
 
 
 def placed(mistake: DataMistake, named: Mark | None) -> Mistake:

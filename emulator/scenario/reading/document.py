@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from ...errors import ScenarioError
+from ...plugins.python_file import is_reference
 
 Step: TypeAlias = str | int
 Address: TypeAlias = tuple[Step, ...]
@@ -32,6 +34,8 @@ class Mark(NamedTuple):
     line: int | None
     address: Address
     """Address inside `file`, which for a value from a profile differs from the scenario's."""
+    typed: bool = False
+    """Whether the value stands in an option or an override, and `file` is the text of it."""
 
 
 class Mistake(NamedTuple):
@@ -41,14 +45,23 @@ class Mistake(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        file, line, address = self.mark
+        file, line, address, _ = self.mark
         where = f"{file}:{line}" if line else file
         return ": ".join(filter(None, (where, place(address), self.message)))
 
     def plain(self) -> dict[str, Any]:
         """Return file, line, place and message as JSON types."""
-        file, line, address = self.mark
+        file, line, address, _ = self.mark
         return {"file": file, "line": line, "place": place(address), "message": self.message}
+
+
+def _exists(path: str) -> bool:
+    """Return whether `path`, also of a function or a class in a Python file, names something."""
+    file = path.rpartition(":")[0] if is_reference(path) else path
+    try:
+        return any(Path().glob(file)) if "*" in file else Path(file).exists()
+    except (OSError, ValueError, NotImplementedError):  # no text of a path
+        return False
 
 
 @dataclass
@@ -78,8 +91,20 @@ class Document:
         """
         ends = range(len(address), -1, -1)
         known = next(address[:end] for end in ends if address[:end] in self.marks)
-        file, line, inside = self.marks[known]
-        return Mark(file, line, inside + address[len(known) :])
+        mark = self.marks[known]
+        return mark._replace(address=mark.address + address[len(known) :])
+
+    def folder(self, address: Address, path: str, scenario: Path) -> Path:
+        """Return the folder from which `path` counts, the text of the value at `address`.
+
+        That is the folder of the file that holds the value, with `scenario` for the scenario
+        itself. In an option or an override, `path` counts from the working directory; a path that
+        names nothing there counts from `scenario`, as it does in the file.
+        """
+        mark = self.mark(address)
+        if mark.typed:
+            return Path() if _exists(path) else scenario
+        return scenario if mark.file == self.marks[()].file else Path(mark.file).parent
 
     def complain(self, address: Address, message: str) -> None:
         """Record a mistake in the value at `address`."""

@@ -43,7 +43,7 @@ def check_batteries(document: Document, scenario: Scenario) -> None:
     if (found := scenario.targets_of_faults.second_battery()) is None:
         return
     name, first, second = found
-    file, line, _ = document.mark(first)
+    file, line, *_ = document.mark(first)
     where = f"{place(first)} ({file}:{line})" if line else place(first)
     document.complain(
         second,

@@ -22,7 +22,7 @@ def find_initial(document: Document, folder: Path) -> None:
         document.complain(_ADDRESS, "a layer table is not trained, so it begins with no model")
         return
     # `latest` in a path is a link that moves: the run's own scenario names the file itself
-    file = (folder / given).resolve()
+    file = (document.folder(_ADDRESS, given, folder) / given).resolve()
     document.data["training"]["initial"] = str(file)
     if (network := known_model(document)) is None:
         return

@@ -109,6 +109,8 @@ def _tidy(part: dict[str, Any]) -> None:
         # the name of a file, which `trace_files` replaces by the contents
         if name == "trace" and "items" in key:
             key["anyOf"] = [{"type": "string"}, {at: key.pop(at) for at in ("type", "items")}]
+        elif name == "trace":  # the path stands for a mapping with the key `file`
+            key["anyOf"] = [{"type": "string"}, *key["anyOf"]]
     for schedule in (Aimed, Recurring):
         if part["title"].startswith(schedule.__name__):
             _require(part, schedule)

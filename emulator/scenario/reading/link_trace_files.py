@@ -10,6 +10,7 @@ from ...world.traces import AUTO, FORMATS, LinkTrace, TraceLineError, Way
 from ...world.traces.trace_file import read_trace, trace_mistakes
 from ...world.traces.trace_statistics import statistics
 from .document import Address, Document, Mark, Mistake
+from .split_groups import split_groups
 
 WAYS: tuple[Way, ...] = ("up", "down")
 
@@ -18,9 +19,9 @@ def find_link_traces(document: Document, folder: Path) -> None:
     """Put the samples of each trace file beside the key `file` that names it, and refuse changes of
     links that cannot change.
 
-    The path counts from `folder`, that of the scenario, or from the folder of the link preset that
-    names it. Adds the mistakes in the files to `document`. A side without a `rate` or a `delay` of
-    its own has the mean of the trace, which plans and predictions count with.
+    The path counts from the scenario's `folder`, or as `Document.folder` says. Adds the mistakes in
+    the files to `document`. A side without a `rate` or a `delay` of its own has the mean of the
+    trace, which plans and predictions count with.
     """
     for address in _constant_sides(document):
         for key in ("steps", "trace"):
@@ -28,6 +29,10 @@ def find_link_traces(document: Document, folder: Path) -> None:
                 document.complain(
                     (*address, key), "this link cannot change: give the key to a device's link"
                 )
+    for address in _device_sides(document):
+        if isinstance(path := document.at((*address, "trace")), str):
+            document.at(address)["trace"] = {"file": path}
+    split_groups(document, folder)
     for address in _device_sides(document):
         given = document.at((*address, "trace"))
         if isinstance(given, dict) and isinstance(given.get("file"), str):
@@ -44,8 +49,7 @@ def _read(document: Document, address: Address, given: dict[str, Any], folder: P
     if document.has_mistake(named):
         return
     mark = document.mark(named)
-    own = mark.file != document.marks[()].file
-    file = (Path(mark.file).parent if own else folder) / given["file"]
+    file = document.folder(named, given["file"], folder) / given["file"]
     way: Any = address[-2]
     known = kind in (AUTO, *FORMATS)
     try:

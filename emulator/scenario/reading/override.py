@@ -39,8 +39,8 @@ def override(document: Document, change: Override, expand: Callable[[Address], N
     except ValueError as error:
         document.mistakes.append(Mistake(Mark(source, None, ()), str(error)))
         return
-    document.marks |= {at: Mark(source, None, at) for at in made}
-    new.marks = {at: Mark(source, None, address + at) for at in new.marks}
+    document.marks |= {at: Mark(source, None, at, typed=True) for at in made}
+    new.marks = {at: Mark(source, None, address + at, typed=True) for at in new.marks}
     document.graft(address, new)
 
 

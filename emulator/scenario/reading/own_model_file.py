@@ -23,7 +23,8 @@ def find_own_model(document: Document, folder: Path) -> None:
     for address in (_MODEL, _LOSS):
         given = document.at(address)
         if is_reference(given):
-            document.data["training"][address[-1]] = str(Reference.read(given, folder).resolved)
+            inside = document.folder(address, given, folder)
+            document.data["training"][address[-1]] = str(Reference.read(given, inside).resolved)
     made_by = _source(document)
     if made_by is None or not (made_by.loss in LOSSES or is_reference(made_by.loss)):
         return

@@ -15,15 +15,12 @@ PARTS = ("codec", "modulation", "synchronization", "optimizer", "aggregation", "
 
 def find_plugin_files(document: Document, folder: Path) -> None:
     """Make the paths of all plugin files in `document` absolute; `folder` is the scenario's."""
-    first = document.marks[()].file
     for address in _places(document):
         value = document.at(address)
         at = (*address, "kind") if isinstance(value, dict) else address
         if not is_reference(text := document.at(at)):
             continue
-        file = document.mark(at).file
-        # an override has a mark of its own, and counts as written in the scenario
-        inside = Path(file).parent if file != first and Path(file).is_file() else folder
+        inside = document.folder(at, text, folder)
         document.at(at[:-1])[at[-1]] = str(Reference.read(text, inside).resolved)
 
 

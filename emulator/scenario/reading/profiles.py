@@ -2,7 +2,7 @@
 
 A name is looked up in `profiles/<kind>/` beside the scenario, then in `scenarios/profiles/<kind>/`
 beside the scenario and in each folder above, then among the emulator's own profiles. A text with a
-slash, or one that ends in .yaml, is a path relative to the scenario's folder.
+slash, or one that ends in .yaml, is a path from the folder of the file that holds the text.
 """
 
 from collections.abc import Iterator
@@ -48,13 +48,13 @@ class Library:
                 files.setdefault(file.stem, file)
         return files
 
-    def find(self, kind: Kind, name: str) -> Path:
-        """Return the file of the profile `name`, a name or a path.
+    def find(self, kind: Kind, name: str, folder: Path) -> Path:
+        """Return the file of the profile `name`, a name or a path that counts from `folder`.
 
         Raises ValueError, with the known names, if there is no such profile.
         """
         if "/" in name or name.endswith((".yaml", ".yml")):
-            file = self.folder / name
+            file = folder / name
             if not _is_file(file):
                 raise ValueError(f"{shortened(name)} is no {_WORDS[kind]}: there is no file {file}")
             return file
@@ -82,7 +82,8 @@ def inline(document: Document, library: Library, towards: Address | None = None)
         if not isinstance(name, str) or not on_the_way:
             continue
         try:
-            contents = profile(library.find(kind, name), kind)
+            folder = document.folder(address, name, library.folder)
+            contents = profile(library.find(kind, name, folder), kind)
         except ValueError as error:
             document.complain(address, str(error))
             continue

@@ -40,9 +40,7 @@ def find_traces(document: Document, folder: Path) -> None:
         # absent, spelled out, or refused by its type or as no text of a path
         if not isinstance(given, str) or document.has_mistake(address):
             continue
-        written = document.mark(address).file
-        own = written != document.marks[()].file
-        file = (Path(written).parent if own else folder) / given
+        file = document.folder(address, given, folder) / given
         if file not in read_before:
             read_before[file] = _named_by(document.mark(address), read_traces(file))
         traces = read_before[file]

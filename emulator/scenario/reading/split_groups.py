@@ -1,0 +1,148 @@
+"""Groups of devices whose links play a trace file each: every device becomes a group of its own."""
+
+import re
+from copy import deepcopy
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from ..devices import device_names
+from .document import Address, Document
+
+MOST = 1_000
+"""Largest number of devices of a group with a trace file each: the resolved scenario repeats the
+group's keys for each of them."""
+
+
+def split_groups(document: Document, folder: Path) -> None:
+    """Split each group with a key `files` in the trace of its link into groups of one device, each
+    of which names one `file`.
+
+    Paths count from the scenario's `folder`, or as `Document.folder` says. Faults and bottlenecks
+    that name the group name its devices afterwards. Adds a mistake to `document` for files that are
+    missing.
+    """
+    groups = document.at(("devices",))
+    # from the last one on: the addresses of the groups before stay as they are
+    for index in reversed(range(len(groups) if isinstance(groups, list) else 0)):
+        link: Address = ("devices", index, "link")
+        sides: list[Address] = [(*link, way, "trace") for way in ("up", "down")]
+        sides = [at for at in sides if document.at((*at, "files")) is not None]
+        alone = [at for at in sides if document.at((*at, "file")) is None]
+        if sides == alone != [] and (names := _names(document, index)):
+            found = {side: _dealt(_files(document, side, folder), names) for side in sides}
+            if all(found.values()):
+                _split(document, index, names, found)
+
+
+def _names(document: Document, index: int) -> tuple[str, ...]:
+    """Return the devices of a group; none if name or count cannot be read, or for a mistake."""
+    name, count = (document.at(("devices", index, key)) for key in ("name", "count"))
+    whole = isinstance(count, int) and not isinstance(count, bool) and count > 0
+    if not isinstance(name, str) or not (count is None or whole):
+        return ()
+    if count is not None and count > MOST:
+        message = f"{count:,} devices with a trace file each: write up to {MOST:,}, or one `file`"
+        document.complain(("devices", index, "count"), message)
+        return ()
+    return device_names(name, count)
+
+
+def _files(document: Document, trace: Address, folder: Path) -> list[str]:
+    """Return the paths in the key `files` at `trace`: a list as it stands, or the files that match
+    a pattern or lie in a folder, in the order of their names with numbers by value.
+
+    Adds a mistake to `document` if there are none.
+    """
+    address = (*trace, "files")
+    given = document.at(address)
+    if document.has_mistake(address):
+        return []
+    if isinstance(given, list):
+        if not given:
+            document.complain(address, "is empty: name a file")
+        # the reader of the key refuses what is no text
+        return given if all(isinstance(path, str) for path in given) else []
+    if not isinstance(given, str):
+        return []
+    base = document.folder(address, given, folder)
+    try:
+        whole = base / given
+        inside = whole.is_dir()
+        pattern = (whole / "*" if inside else whole).parts
+        root = Path(pattern[0]) if whole.is_absolute() else Path()
+        steps = pattern[1:] if whole.is_absolute() else pattern
+        matches = [file for file in root.glob(str(Path(*steps))) if file.is_file()]
+    except (OSError, ValueError) as error:
+        document.complain(address, f"{given} cannot be read: {error}")
+        return []
+    visible = [file for file in matches if not file.name.startswith(".")]
+    if not visible:
+        document.complain(address, f"no file matches {whole}: write a pattern as ./bw/*.csv")
+    prefix = len(base.parts)
+    return [str(Path(*file.parts[prefix:])) for file in sorted(visible, key=_order)]
+
+
+def _order(file: Path) -> list[tuple[int, int, str]]:
+    """Return a key that sorts `home-2` before `home-10`."""
+    parts = re.split(r"([0-9]+)", str(file))
+    return [(1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts]
+
+
+def _dealt(files: list[str], names: tuple[str, ...]) -> dict[str, str]:
+    """Return the file of each device of `names`, or nothing without `files`.
+
+    A file named after a device is that device's. The others follow in their order, and begin anew
+    behind the last one.
+    """
+    own: dict[str, str] = {}
+    for file in files:
+        stem = Path(file).name.partition(".")[0]
+        if stem in names:
+            own.setdefault(stem, file)
+    if not files:
+        return {}
+    others = cycle([file for file in files if file not in own.values()] or files)
+    return {name: own[name] if name in own else next(others) for name in names}
+
+
+def _split(
+    document: Document, index: int, names: tuple[str, ...], found: dict[Address, dict[str, str]]
+) -> None:
+    """Put a group for each device of `names` in place of the group at `index`.
+
+    `found` has the files of the devices for each trace of the group.
+    """
+    groups: list[Any] = document.data["devices"]
+    group, whole = groups[index], groups[index]["name"]
+    group.pop("count", None)
+    groups[index : index + 1] = [{**deepcopy(group), "name": name} for name in names]
+    document.marks = {
+        at: mark for old, mark in document.marks.items() for at in _moved(old, index, len(names))
+    }
+    document.broken = {at for old in document.broken for at in _moved(old, index, len(names))}
+    for side, files in found.items():
+        for number, name in enumerate(names):
+            address = ("devices", index + number, *side[2:])
+            document.marks[*address, "file"] = document.mark((*address, "files"))
+            trace = document.at(address)
+            del trace["files"]
+            trace["file"] = files[name]
+    for section, key in (("faults", "nodes"), ("bottlenecks", "members")):
+        entries = document.at((section,))
+        for entry in entries if isinstance(entries, list) else ():
+            listed = entry.get(key) if isinstance(entry, dict) else None
+            if isinstance(listed, list):
+                spread = [names if each == whole else (each,) for each in listed]
+                entry[key] = [name for each in spread for name in each]
+
+
+def _moved(address: Address, index: int, count: int) -> list[Address]:
+    """Return the new addresses of the value at `address`, after `count` groups have taken the place
+    of the group at `index`."""
+    match address:
+        case ("devices", int() as number, *inside) if number == index:
+            return [("devices", index + step, *inside) for step in range(count)]
+        case ("devices", int() as number, *inside) if number > index:
+            return [("devices", number + count - 1, *inside)]
+    return [address]
