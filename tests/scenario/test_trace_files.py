@@ -70,6 +70,12 @@ def test_fedscales_lists_are_played(tmp_path: Path, kind: str) -> None:
     assert played == {tuple(first), ((20, "kill"),)}
 
 
+@pytest.mark.parametrize("text", [HOME.replace("end", "end,,"), HOME.replace("off", '"off",')])
+def test_a_csv_trace_may_be_padded_and_quoted(tmp_path: Path, text: str) -> None:
+    write(tmp_path, "home.csv", text)
+    assert actions(world(tmp_path))[:2] == [(10.5, "leave"), (30, "join")]
+
+
 def test_a_mistake_in_a_trace_file_tells_which_fault_names_the_file(tmp_path: Path) -> None:
     write(tmp_path, "home.csv", "0,on\n10,of\n")
     with pytest.raises(ScenarioError) as error:

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -107,8 +108,8 @@ def test_a_mahimahi_file_has_the_rate_of_each_second(tmp_path: Path) -> None:
     assert trace == LinkTrace((Sample(0, 24e3), Sample(1, 0.0), Sample(2, 24e3)), 2.5)
 
 
-def test_a_drive_log_has_a_row_a_second(tmp_path: Path) -> None:
-    log = "Timestamp,DL_bitrate,UL_bitrate,PINGAVG\na,100,7,-\na,0,8,30\na,300,9,-\n"
+def test_a_drive_log_without_times_has_a_row_a_second(tmp_path: Path) -> None:
+    log = "Operator,DL_bitrate,UL_bitrate,PINGAVG\na,100,7,-\na,0,8,30\na,300,9,-\n"
     down = [(0.0, 1e5, 0.015, None), (1.0, 0.0, 0.015, None), (2.0, 3e5, 0.015, None)]
     assert [tuple(sample) for sample in read(tmp_path, log).samples] == down
     assert [sample.rate for sample in read(tmp_path, log, way="up").samples] == [7e3, 8e3, 9e3]
@@ -147,6 +148,89 @@ def test_an_average_keeps_the_bits(rows: list[tuple[int, float]]) -> None:
     assert all(step >= LEAST_STEP * 0.999 for step in steps)
 
 
+# -- times that repeat, leave gaps, go back; cells that are quoted or missing ----------------------
+
+
+def _cooked(rows: list[tuple[int, str]]) -> str:
+    return "".join(f"{at} {mega}\n" for at, mega in rows)
+
+
+def _csv(rows: list[tuple[int, str]]) -> str:
+    return "seconds,rate_mbit\n" + "".join(f"{at},{mega}\n" for at, mega in rows)
+
+
+def _log(rows: list[tuple[int, str]], time: str) -> str:
+    kbit = {at: str(float(at) * 1000) if at != "-" else at for _, at in rows}
+    header = "Timestamp,Operatorname,DL_bitrate,UL_bitrate\n"
+    return header + "".join(
+        f'{time.format(minute=at // 60, second=at % 60, at=at)},"X, Ireland",{kbit[mega]},0\n'
+        for at, mega in rows
+    )
+
+
+TIMED: dict[str, Callable[[list[tuple[int, str]]], str]] = {
+    "csv": _csv,
+    "cooked": _cooked,
+    "5g dates": lambda rows: _log(rows, "2020.02.27_18.{minute:02}.{second:02}"),
+    "5g dates as of ISO": lambda rows: _log(rows, "2020-02-27T18:{minute:02}:{second:02}.000Z"),
+    "5g seconds": lambda rows: _log(rows, "{at}"),
+    "5g milliseconds": lambda rows: _log(rows, "158282750{at:04}000"),
+}
+"""Writers of files with the rows `(second, Mbit/s)`, for each format that has times."""
+
+
+@pytest.mark.parametrize("kind", TIMED)
+@pytest.mark.parametrize(
+    ("rows", "found", "end"),
+    [
+        ([(0, "9"), (0, "5"), (0, "1"), (1, "1")], [(0, 5), (1, 1)], 2),  # repeated: their mean
+        ([(3, "9"), (3, "9"), (4, "1"), (8, "2"), (9, "3")], [(0, 9), (1, 1), (5, 2), (6, 3)], 7),
+        ([(0, "4"), (1, "-"), (2, "6")], [(0, 4), (1, 4), (2, 6)], 3),  # missing: held
+        ([(0, "4"), (1, "8"), (1, "-"), (2, "6")], [(0, 4), (1, 8), (2, 6)], 3),
+        ([(58, "1"), (59, "2"), (60, "3")], [(0, 1), (1, 2), (2, 3)], 3),  # the next minute
+    ],
+)
+def test_every_format_with_times_plays_them(
+    tmp_path: Path, kind: str, rows: list[tuple[int, str]], found: list[tuple[int, int]], end: int
+) -> None:
+    trace = read(tmp_path, TIMED[kind](rows))
+    assert [(sample.at, sample.rate) for sample in trace.samples] == [
+        (at, mega * 1e6) for at, mega in found
+    ]
+    assert trace.end == end
+
+
+@pytest.mark.parametrize("kind", [*TIMED, "mahimahi"])
+def test_every_format_with_times_refuses_times_that_go_back(tmp_path: Path, kind: str) -> None:
+    rows = [(1, "1"), (9, "1"), (2, "1"), (3, "1")]
+    text = "1\n9\n2\n3\n" if kind == "mahimahi" else TIMED[kind](rows)
+    line = 3 if kind in ("mahimahi", "cooked") else 4
+    with pytest.raises(TraceLineError, match=r"does not follow|lies before") as refused:
+        read(tmp_path, text)
+    assert refused.value.line == line
+
+
+def test_a_drive_log_begins_with_the_first_value_known(tmp_path: Path) -> None:
+    log = "Timestamp,DL_bitrate,PINGAVG\n1,-,-\n2,100,-\n3,,40\n4,nan,-\n"
+    samples = read(tmp_path, log).samples
+    assert [(sample.rate, sample.delay) for sample in samples] == [(1e5, 0.02)] * 4
+
+
+def test_cells_may_be_quoted_and_rows_padded(tmp_path: Path) -> None:
+    log = '"Timestamp","Operator","DL_bitrate",,\n"1","X, #1","8000",,\n2,Y,9000,,\n'
+    assert [sample.rate for sample in read(tmp_path, log).samples] == [8e6, 9e6]
+    padded = '"seconds","rate_mbit",delay,\n0,"8",,\n600,end,,\n'
+    assert read(tmp_path, padded) == LinkTrace((Sample(0, 8e6),), 600.0)
+    assert read(tmp_path, "seconds,rate\n0,8mbit\n600,END,\n").end == 600
+
+
+def test_a_mahimahi_line_of_zero_is_the_end_of_the_round_before(tmp_path: Path) -> None:
+    """A round of 2 s has three opportunities, and the one at 0 comes when 2 s have passed."""
+    trace = read(tmp_path, "0\n1000\n2000\n")
+    assert trace == LinkTrace((Sample(0, 12e3), Sample(1, 24e3)), 2.0)
+    assert read(tmp_path, "1500\n2000\n").samples[0] == Sample(0, 0.0)  # times count from zero
+
+
 # -- malformed -------------------------------------------------------------------------------------
 
 MALFORMED = [
@@ -161,7 +245,8 @@ MALFORMED = [
     ("0 1\n1 inf\n", 2, "'inf' is no finite number"),
     ("0 1\n1 1e400\n", 2, "'1e400' is no finite number"),
     ("0 1\n2 1\n1 1\n", 3, "1 s does not follow 2 s: times increase"),
-    ("0 1\n0 1\n", 2, "0 s does not follow 0 s"),
+    ("0 1\n0 x\n", 2, "'x' is no number: expected seconds and Mbit/s"),
+    ("0 1\n0 200000\n", 2, "no rate from zero to under 100 gbit/s"),
     ("-1 1\n0 1\n", 1, "-1 is no time"),
     ("0 1\n1 2 3\n", 2, "'1 2 3': expected seconds and Mbit/s"),
     ("0 1\n1 200000\n", 2, "no rate from zero to under 100 gbit/s"),
@@ -193,7 +278,17 @@ MALFORMED = [
     ("seconds,rate\n0,1_0mbit\n", 2, "rate: '1_0mbit' is not a number"),
     ("DL_bitrate,UL_bitrate,DL_bitrate\n1,2,3\n", 1, "has DL_bitrate twice"),
     ("PINGAVG,DL_bitrate,PINGAVG\n1,2,3\n", 1, "has PINGAVG twice"),
-    ("seconds,rate\n0,8mbit\n0,9mbit\nx\n", 3, "0 s does not follow 0 s"),
+    ("seconds,rate\n0,8mbit\n0,9mbit\nx\n", 4, "'x' is no number: expected seconds"),
+    (
+        "Timestamp,DL_bitrate\nx,1\n",
+        2,
+        "'x' is no number: expected Timestamp as 2020.02.27_18.39.57",
+    ),
+    ("Timestamp,DL_bitrate\n-,1\n", 2, "'-' is no number: expected Timestamp as"),
+    ("Timestamp,DL_bitrate\n2020.02.31_18.39.57,1\n", 2, "day is out of range for month"),
+    ("Timestamp,DL_bitrate\n1,-\n2,-\n", 3, "no row has a DL_bitrate: expected kbit/s"),
+    ("Timestamp,DL_bitrate,Timestamp\n1,2,3\n", 1, "has Timestamp twice"),
+    ('Timestamp,DL_bitrate,Operator\n1,2\n2,"X, Y"\n', 2, "2 columns: expected the header's 3"),
 ]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from ...units import plain_digits
 from ...world.on_off_trace import END, OFF, ON, OnOffTrace, Step, TraceStepError, text_of
+from ...world.traces.base import cells
 from .document import Address, Document, Mark, Mistake
 from .yaml_subset import read
 
@@ -104,7 +105,8 @@ def _of_csv(file: Path, text: str) -> Document:
         content = line.partition("#")[0].strip()
         if not content:
             continue
-        seconds, _, word = (part.strip() for part in content.partition(","))
+        seconds, *words = cells(content)
+        word = ",".join(words)
         try:
             steps.append(Step(float(plain_digits(seconds)), word.lower()))
             lines.append(number)

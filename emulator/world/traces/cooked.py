@@ -1,11 +1,11 @@
 """Cooked bandwidth files, as of HSDPA and FCC traces: `seconds Mbit/s` in each line.
 
-A rate holds from its time until the next one. Times count from the first line's. The last rate
-holds as long as the one before.
+A rate holds from its time until the next one. Times count from the first line's. Rates of the same
+time are averaged, and `-` holds the rate before. The last rate holds as long as the one before.
 """
 
 from ...errors import shortened
-from .base import Lines, Rows, TraceFormat, TraceLineError, Way, decimal, shifted
+from .base import MISSING, Lines, Rows, TraceFormat, TraceLineError, Way, decimal, held, shifted
 from .link_trace import LinkTrace, Sample
 
 _EXPECTED = "seconds and Mbit/s, as `12.5 3.2`"
@@ -18,11 +18,12 @@ def _read(lines: Lines, way: Way) -> LinkTrace:
         words = content.split()
         if len(words) != 2:
             raise TraceLineError(line, f"{shortened(content)}: expected {_EXPECTED}")
-        seconds, rate = (decimal(line, word, _EXPECTED) for word in words)
-        if rate < 0:
+        seconds = decimal(line, words[0], _EXPECTED)
+        rate = None if words[1] == MISSING[1] else decimal(line, words[1], _EXPECTED)
+        if rate is not None and rate < 0:
             raise TraceLineError(line, f"{words[1]} Mbit/s is negative: expected {_EXPECTED}")
-        rows.add(Sample(float(seconds), float(rate.scaleb(_MEGA))), line)
-    return rows.trace(None)
+        rows.add(Sample(float(seconds), None if rate is None else float(rate.scaleb(_MEGA))), line)
+    return held(rows.trace(None))
 
 
 def _write(trace: LinkTrace, way: Way) -> str:

@@ -1,57 +1,113 @@
-"""5G drive logs (Raca et al., 2020): a row a second, with bitrates of both directions and a ping.
+"""5G drive logs (Raca et al., 2020): rows with a time, bitrates of both directions and a ping.
 
-`DL_bitrate` and `UL_bitrate` are in kbit/s; the direction of the link chooses one. `PINGAVG` is a
-round trip in milliseconds, of which each direction has half as its delay. Rows without a ping (`-`)
-keep the ping before; rows before the first ping have the first. Other columns are not read.
+`Timestamp` is a time of day as `2020.02.27_18.39.57`, or a number of seconds or of milliseconds
+since 1970; without this column there is a row a second. `DL_bitrate` and `UL_bitrate` are in
+kbit/s; the direction of the link chooses one. `PINGAVG` is a round trip in milliseconds, of which
+each direction has half as its delay.
+
+The loggers write some seconds more than once and leave out others: rows of the same time are
+averaged, and values hold until the next row. Rows without a bitrate or without a ping (`-`) keep
+the one before; rows before the first one have the first. Other columns are not read.
 """
 
-from dataclasses import replace
+import re
+from datetime import datetime
 
 from ...errors import shortened
-from .base import Lines, Rows, TraceFormat, TraceLineError, Way, decimal, shifted
+from .base import (
+    MISSING,
+    Lines,
+    Rows,
+    TraceFormat,
+    TraceLineError,
+    Way,
+    cells,
+    decimal,
+    held,
+    shifted,
+)
 from .link_trace import LinkTrace, Sample
 
 COLUMNS: dict[Way, str] = {"down": "DL_bitrate", "up": "UL_bitrate"}
-PING = "PINGAVG"
-_NONE = ("", "-", "nan", "NaN")
+TIME, PING = "Timestamp", "PINGAVG"
 _KILO = 3
-_HEADER = f"expected a header with {COLUMNS['down']} and {COLUMNS['up']}, and {PING} if known"
+_HEADER = (
+    f"expected a header with {COLUMNS['down']} and {COLUMNS['up']}, and {TIME} and {PING} if known"
+)
+_DATE = re.compile(
+    r"([0-9]{4})[^0-9]([0-9]{1,2})[^0-9]([0-9]{1,2})[^0-9]+"
+    r"([0-9]{1,2})[^0-9]([0-9]{2})[^0-9]([0-9]{2})([.,][0-9]{1,9})?(?: ?Z)?"
+)
+_EXPECTED = f"{TIME} as 2020.02.27_18.39.57, or a number of seconds"
+_MILLISECONDS = 1e11
+"""Least number that is taken for milliseconds since 1970; as seconds it is the year 5138."""
 
 
 def _read(lines: Lines, way: Way) -> LinkTrace:
     content = iter(lines)
     line, header = next(content, (None, ""))
     names = _names(line, header, way)
-    rate_at, ping_at = names.index(COLUMNS[way]), names.index(PING) if PING in names else None
-    rows, delay = Rows(), None
-    for second, (line, text) in enumerate(content):
-        cells = [cell.strip() for cell in text.split(",")]
-        if len(cells) != len(names):
-            raise TraceLineError(line, f"{len(cells)} columns: expected the header's {len(names)}")
-        rate = _rate(line, cells[rate_at], COLUMNS[way])
-        found = None if ping_at is None else _delay(line, cells[ping_at])
-        delay = delay if found is None else found
-        rows.add(Sample(float(second), rate, delay), line)
-    trace = rows.trace(None)
-    first = next((sample.delay for sample in trace.samples if sample.delay is not None), None)
-    samples = (
-        sample._replace(delay=first) if sample.delay is None else sample for sample in trace.samples
+    rate_at, time_at, ping_at = (
+        names.index(name) if name in names else None for name in (COLUMNS[way], TIME, PING)
     )
-    return replace(trace, samples=tuple(samples))
+    assert rate_at is not None
+    rows, first, before, known = Rows(), 0.0, (0.0, ""), False
+    for number, (line, text) in enumerate(content):
+        row = cells(text, len(names))
+        if len(row) != len(names):
+            raise TraceLineError(line, f"{len(row)} columns: expected the header's {len(names)}")
+        rate = _rate(line, row[rate_at], COLUMNS[way])
+        known = known or rate is not None
+        now = float(number)
+        if time_at is not None:
+            now = _seconds(line, row[time_at])
+            if number and now < before[0]:
+                raise TraceLineError(
+                    line,
+                    f"{TIME} {row[time_at]} lies before {before[1]}: expected times that do not "
+                    "decrease",
+                )
+            before = now, row[time_at]
+        first = now if number == 0 else first
+        delay = None if ping_at is None else _delay(line, row[ping_at])
+        rows.add(Sample(round(now - first, 6), rate, delay), line)
+    trace = rows.trace(None)
+    if not known:
+        raise TraceLineError(line, f"no row has a {COLUMNS[way]}: expected kbit/s")
+    return held(trace)
 
 
 def _names(line: int | None, header: str, way: Way) -> list[str]:
     """Return the names of the columns. Raises TraceLineError for a column missing or twice."""
-    names = [name.strip() for name in header.split(",")]
+    names = cells(header)
     if COLUMNS[way] not in names:
         raise TraceLineError(line, f"{shortened(header)} has no {COLUMNS[way]}: {_HEADER}")
-    twice = next((name for name in (*COLUMNS.values(), PING) if names.count(name) > 1), None)
+    twice = next((name for name in (*COLUMNS.values(), TIME, PING) if names.count(name) > 1), None)
     if twice is not None:
         raise TraceLineError(line, f"{shortened(header)} has {twice} twice: {_HEADER}")
     return names
 
 
-def _rate(line: int, cell: str, column: str) -> float:
+def _seconds(line: int, cell: str) -> float:
+    """Return the time of `cell` in seconds since a fixed day. Raises TraceLineError."""
+    if date := _DATE.fullmatch(cell):
+        *parts, fraction = date.groups()
+        try:
+            at = datetime(*map(int, parts))  # type: ignore[arg-type]
+        except ValueError as error:
+            raise TraceLineError(
+                line, f"{shortened(cell)}: {error}: expected {_EXPECTED}"
+            ) from None
+        whole = (at - datetime(1970, 1, 1)).total_seconds()
+        return whole + float((fraction or "0").replace(",", "."))
+    number = float(decimal(line, cell, _EXPECTED))
+    return number / 1000 if number >= _MILLISECONDS else number
+
+
+def _rate(line: int, cell: str, column: str) -> float | None:
+    """Return the rate of `cell` in bits per second; None for an empty cell."""
+    if cell in MISSING:
+        return None
     kbit = decimal(line, cell, f"{column} in kbit/s")
     if kbit < 0:
         raise TraceLineError(line, f"{column} {cell} is negative: expected kbit/s")
@@ -60,7 +116,7 @@ def _rate(line: int, cell: str, column: str) -> float:
 
 def _delay(line: int, cell: str) -> float | None:
     """Return half of the round trip of `cell`, in seconds; None for an empty cell."""
-    if cell in _NONE:
+    if cell in MISSING:
         return None
     ping = decimal(line, cell, f"{PING} in milliseconds")
     if ping < 0:
@@ -84,12 +140,11 @@ def _write(trace: LinkTrace, way: Way) -> str:
 
 
 def _fits(line: str) -> bool:
-    names = [name.strip() for name in line.split(",")]
-    return any(name in names for name in COLUMNS.values())
+    return any(name in cells(line) for name in COLUMNS.values())
 
 
 DRIVE_LOG = TraceFormat(
-    about=f"rows a second of {COLUMNS['down']} and {COLUMNS['up']} in kbit/s, {PING} in ms",
+    about=f"rows of {COLUMNS['down']} and {COLUMNS['up']} in kbit/s, {PING} in ms, with a {TIME}",
     fits=_fits,
     read=_read,
     write=_write,

@@ -114,7 +114,9 @@ class LinkTrace:
         if len(self.samples) < 2 or self.end - self.samples[-1].at >= LEAST_STEP * (1 - 1e-6):
             return self
         *kept, one, two = self.spans()
-        return type(self)((*(each for each, _ in kept), _mean(one[0].at, [one, two])), self.end)
+        return type(self)(
+            (*(each for each, _ in kept), mean_sample(one[0].at, [one, two])), self.end
+        )
 
     def averaged(self, step: float) -> Self:
         """Return the trace with a sample every `step` seconds, the mean over these seconds."""
@@ -128,7 +130,8 @@ class LinkTrace:
                 bins.setdefault(number, []).append((sample, inside))
                 number += 1
         return type(self)(
-            tuple(_mean(number * step, spans) for number, spans in sorted(bins.items())), self.end
+            tuple(mean_sample(number * step, spans) for number, spans in sorted(bins.items())),
+            self.end,
         )
 
 
@@ -143,13 +146,23 @@ class SampleCheck:
 
     def follow(self, sample: Sample) -> None:
         """Check the next sample. Raises SampleError."""
-        number, (at, rate, delay, loss), before = self._number, sample, self._before
+        number, at, before = self._number, sample.at, self._before
         if not (math.isfinite(at) and at >= 0):
             raise SampleError(number, f"{at:g} is no time in seconds from zero up")
         if at <= before:
             raise SampleError(
                 number, f"{at:.12g} s does not follow {before:.12g} s: times increase"
             )
+        self.values(sample)
+        self._first = at if number == 0 else self._first
+        self._close = self._close or at - before < LEAST_STEP * (1 - 1e-6)
+        self._before = at
+        self._number += 1
+        self._check_number(at)
+
+    def values(self, sample: Sample) -> None:
+        """Check the values of `sample`, whatever its time. Raises SampleError."""
+        number, (_, rate, delay, loss) = self._number, sample
         if rate is not None and not 0 <= rate < FASTEST:
             raise SampleError(
                 number, f"{rate:g} bit/s is no rate from zero to under {FASTEST / 1e9:g} gbit/s"
@@ -158,11 +171,6 @@ class SampleCheck:
             raise SampleError(number, f"{delay:g} s is no delay from 0 to {_LONGEST_DELAY:g} s")
         if loss is not None and not 0 <= loss <= 1:
             raise SampleError(number, f"{loss:.2%} is no share of packets from 0 % to 100 %")
-        self._first = at if number == 0 else self._first
-        self._close = self._close or at - before < LEAST_STEP * (1 - 1e-6)
-        self._before = at
-        self._number += 1
-        self._check_number(at)
 
     def end(self, end: float) -> None:
         """Check the end of the trace. Raises SampleError."""
@@ -193,7 +201,7 @@ class SampleCheck:
 _LONGEST_DELAY = 60.0
 
 
-def _mean(at: float, spans: Sequence[tuple[Sample, float]]) -> Sample:
+def mean_sample(at: float, spans: Sequence[tuple[Sample, float]]) -> Sample:
     """Return the mean of `spans`, weighted by their seconds, as a sample at the time `at`."""
 
     def mean(values: Sequence[float | None]) -> float | None:

@@ -4,6 +4,10 @@ Each line is a millisecond at which the link can deliver a packet of 1,500 bytes
 repeated is a further packet. The file begins anew after its last line, so a file of the single line
 `1` is 12 Mbit/s. A trace has the mean rate of each second: the kernel's queues are changed once a
 second, not once a packet.
+
+Times count from zero, not from the first line. Mahimahi begins a round when the last millisecond of
+the round before has passed (`link_queue.cc`), so a line `0` is the very moment of that last
+millisecond, and counts in the last second. In the first round nothing waits for the line `0`.
 """
 
 from math import ceil
@@ -32,14 +36,17 @@ def _read(lines: Lines, way: Way) -> LinkTrace:
                 line, f"{stamp} ms does not follow {last} ms: expected times that do not decrease"
             )
         last = stamp
-        # an opportunity at a bin's end belongs to the bin, as the last one ends the file
-        number = max(0, -(-stamp // BIN) - 1)
+        # an opportunity at a bin's end belongs to the bin, as the last one ends the file; 0 gives
+        # -1, the bin before the first
+        number = -(-stamp // BIN) - 1
         counts[number] = counts.get(number, 0) + 1
         if number >= MOST_SAMPLES:
             raise TraceLineError(line, f"{stamp:,} ms is too late: expected up to 10 h")
     if last < 1:
         what = "the trace is empty" if last < 0 else "the last time is 0 ms"
         raise TraceLineError(line if last == 0 else None, f"{what}: {_EXPECTED}, from 1 up")
+    if begun := counts.pop(-1, 0):
+        counts[ceil(last / BIN) - 1] += begun
     rows = Rows()
     for sample in _bins(counts, last):
         rows.add(sample, line)

@@ -2,8 +2,9 @@
 
 The header names the columns: `seconds`, and any of `rate`, `delay` and `loss`. Values have a unit,
 as `8mbit`, `40ms` and `1%`, or the column's name has it: `rate_mbit`, `delay_ms`, `loss_%`. An
-empty cell is unknown. A value holds from its time until the next row; times count from the first
-row's. A last row `60,end` tells the end; without one the last row holds as long as the row before.
+empty cell is unknown, and `-` holds the value before. A value holds from its time until the next
+row; times count from the first row's; rows of the same time are averaged. A last row `60,end` tells
+the end; without one the last row holds as long as the row before.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,8 +12,8 @@ from typing import NamedTuple
 
 from ...errors import shortened
 from ...units import Fraction, Quantity, Rate, Seconds
-from .base import Lines, Rows, TraceFormat, TraceLineError, Way, decimal, shifted
-from .link_trace import END, LinkTrace, Sample
+from .base import Lines, Rows, TraceFormat, TraceLineError, Way, cells, decimal, shifted
+from .link_trace import END, UNKNOWN, LinkTrace, Sample
 
 TIME = "seconds"
 _HEADER = f"expected a header as `{TIME},rate,delay,loss` or `{TIME},rate_mbit,delay_ms`"
@@ -51,30 +52,37 @@ def _read(lines: Lines, way: Way) -> LinkTrace:
     content = iter(lines)
     line, header = next(content, (None, ""))
     columns = _columns(line, header)
-    rows, end = Rows(), None
+    rows, end, before = Rows(), None, Sample(0.0)
     for line, text in content:
-        cells = [cell.strip() for cell in text.split(",")]
+        time, *values = cells(text, 1 + len(columns))
         if end is not None:
             raise TraceLineError(line, f"{shortened(text)} follows the {END}")
-        at = float(decimal(line, cells[0], f"{TIME}, a number"))
-        if cells[1:] == [END]:
+        at = float(decimal(line, time, f"{TIME}, a number"))
+        if values and values[0].lower() == END and not any(values[1:]):
             end = at, line
             continue
-        rows.add(_row(line, at, cells[1:], columns), line)
+        before = _row(line, at, values, columns, before)
+        rows.add(before, line)
     return rows.trace(*(end or (None,)))
 
 
-def _row(line: int, at: float, cells: Sequence[str], columns: Sequence[_Column]) -> Sample:
-    if len(cells) != len(columns):
-        found = f"{len(cells) + 1} columns"
+def _row(
+    line: int, at: float, values: Sequence[str], columns: Sequence[_Column], before: Sample
+) -> Sample:
+    """Return the sample of a row; a value `-` is that of the sample `before`."""
+    if len(values) != len(columns):
+        found = f"{len(values) + 1} columns"
         raise TraceLineError(line, f"{found}: expected the header's {len(columns) + 1}")
-    pairs = zip(columns, cells, strict=True)
-    return Sample(at, **{column.name: column.read(line, cell) for column, cell in pairs})
+    read = {
+        column.name: getattr(before, column.name) if cell == UNKNOWN else column.read(line, cell)
+        for column, cell in zip(columns, values, strict=True)
+    }
+    return Sample(at, **read)
 
 
 def _columns(line: int | None, header: str) -> list[_Column]:
     """Return the columns of values that `header` names. Raises TraceLineError."""
-    first, *names = [name.strip().lower() for name in header.split(",")]
+    first, *names = [name.lower() for name in cells(header)]
     columns = [_Column(*name.partition("_")[::2]) for name in names]
     known = all(column.name in _TYPES for column in columns)
     if first != TIME or not columns or not known or len({c.name for c in columns}) < len(columns):
@@ -96,8 +104,8 @@ def _write(trace: LinkTrace, way: Way) -> str:
     names = [name for name, is_known in known.items() if is_known] or ["rate"]
     lines = [",".join([TIME, *names])]
     for sample in trace.samples:
-        cells = [_cell(_TYPES[name], getattr(sample, name)) for name in names]
-        lines.append(",".join([shifted(sample.at, 0), *cells]))
+        values = [_cell(_TYPES[name], getattr(sample, name)) for name in names]
+        lines.append(",".join([shifted(sample.at, 0), *values]))
     return "\n".join([*lines, f"{shifted(trace.end, 0)},{END}", ""])
 
 
@@ -107,7 +115,7 @@ def _cell(kind: Callable[[float], Quantity], value: float | None) -> str:
 
 RATE_CSV = TraceFormat(
     about=f"rows of {TIME} and rate, delay or loss, below a header that names them",
-    fits=lambda line: line.lower().startswith(TIME),
+    fits=lambda line: cells(line)[0].lower().startswith(TIME),
     read=_read,
     write=_write,
 )

@@ -108,10 +108,18 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         end = len(text) if end < 0 else end
         if end - begin > _LONGEST:
             raise TraceLineError(number, f"{end - begin:,} characters: expected up to {_LONGEST:,}")
-        content = text[begin:end].partition("#")[0].strip()
+        content = _uncommented(text[begin:end]).strip()
         if content:
             yield number, content
         begin = end + 1
+
+
+def _uncommented(line: str) -> str:
+    """Return `line` without the comment behind a `#`, unless the `#` stands in double quotes."""
+    begin = line.find("#")
+    while begin >= 0 and line.count('"', 0, begin) % 2:
+        begin = line.find("#", begin + 1)
+    return line if begin < 0 else line[:begin]
 
 
 def _detected(line: int, first: str) -> TraceFormat:
