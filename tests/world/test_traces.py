@@ -285,7 +285,7 @@ MALFORMED = [
         "'x' is no number: expected Timestamp as 2020.02.27_18.39.57",
     ),
     ("Timestamp,DL_bitrate\n-,1\n", 2, "'-' is no number: expected Timestamp as"),
-    ("Timestamp,DL_bitrate\n2020.02.31_18.39.57,1\n", 2, "day is out of range for month"),
+    ("Timestamp,DL_bitrate\n2020.02.31_18.39.57,1\n", 2, "is no date: expected Timestamp"),
     ("Timestamp,DL_bitrate\n1,-\n2,-\n", 3, "no row has a DL_bitrate: expected kbit/s"),
     ("Timestamp,DL_bitrate,Timestamp\n1,2,3\n", 1, "has Timestamp twice"),
     ('Timestamp,DL_bitrate,Operator\n1,2\n2,"X, Y"\n', 2, "2 columns: expected the header's 3"),

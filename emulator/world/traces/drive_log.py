@@ -11,7 +11,7 @@ the one before; rows before the first one have the first. Other columns are not 
 """
 
 import re
-from datetime import datetime
+from calendar import monthrange, timegm
 
 from ...errors import shortened
 from .base import (
@@ -92,13 +92,11 @@ def _seconds(line: int, cell: str) -> float:
     """Return the time of `cell` in seconds since a fixed day. Raises TraceLineError."""
     if date := _DATE.fullmatch(cell):
         *parts, fraction = date.groups()
-        try:
-            at = datetime(*map(int, parts))  # type: ignore[arg-type]
-        except ValueError as error:
-            raise TraceLineError(
-                line, f"{shortened(cell)}: {error}: expected {_EXPECTED}"
-            ) from None
-        whole = (at - datetime(1970, 1, 1)).total_seconds()
+        year, month, day, hour, minute, second = map(int, parts)
+        days = monthrange(year, month)[1] if year and 1 <= month <= 12 else 0
+        if not (1 <= day <= days and hour < 24 and minute < 60 and second <= 60):
+            raise TraceLineError(line, f"{shortened(cell)} is no date: expected {_EXPECTED}")
+        whole = timegm((year, month, day, hour, minute, second))
         return whole + float((fraction or "0").replace(",", "."))
     number = float(decimal(line, cell, _EXPECTED))
     return number / 1000 if number >= _MILLISECONDS else number
