@@ -64,6 +64,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..scenario.demand import small_devices
     from ..scenario.faults_in_vain import faults_in_vain
     from ..scenario.optimizer_fit import unfit_optimizer
+    from ..scenario.own_part_warnings import own_part_warnings
     from ..scenario.short_limits import short_limits
     from ..scenario.startup import slow_starts, startup_time
     from ..scenario.unkept import unkept
@@ -79,7 +80,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     short["docker"] += too_fast(played, host.cores) + small_devices(scenario)
     for warnings in short.values():
         warnings += late_groups(scenario, step) + too_short(scenario, step)
-        warnings += unfit_optimizer(scenario)
+        warnings += unfit_optimizer(scenario) + own_part_warnings(scenario)
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
     short["docker"] += slow_starts(scenario, GATHERING) + short_limits(scenario)
     least = startup_time(played, host.cores)

@@ -72,6 +72,13 @@ class DeviceShares:
             return np.searchsorted(inner, labels[:, 0], side="left").astype(np.int64)
         return labels.astype(np.int64)
 
+    @cached_property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest number in the training examples, as a model takes them."""
+        train = self.data.train
+        least, most = float(train.inputs.min()), float(train.inputs.max())
+        return least / train.scale, most / train.scale
+
     @property
     def titles(self) -> list[str]:
         """Lines that say what the data set and the split are."""
@@ -82,6 +89,9 @@ class DeviceShares:
         ]
         if isinstance(self.source, OwnDataset):
             lines.append(f"SHA-256 {self.source.sha256}")
+        least, most = self.range
+        lines.append(f"inputs: from {least:g} to {most:g}")
+        lines += [f"note: {note}" for note in self.description.notes]
         devices = f"{len(self.parts):,} device{'s' * (len(self.parts) > 1)}"
         return [*lines, f"split {self.split.kind} over {devices}, seed {self.seed}"]
 
@@ -102,6 +112,8 @@ class DeviceShares:
             **source,
             "task": {"inputs": task.inputs, "shape": list(task.shape), "says": str(task)},
             "examples": dict(self.description.sizes),
+            "range": list(self.range),
+            "notes": list(self.description.notes),
             "split": plain(self.split),
             "seed": self.seed,
             "columns": list(self.columns),

@@ -110,6 +110,8 @@ def _print(made: "OwnModel", memory: "MeasuredMemory | None", time: "Calibration
     click.echo(f"parameters   {made.layout.size:,}: {_kinds(made.layout.kinds)}")
     click.echo(f"activations  {made.activations:,} numbers an example")
     click.echo(f"loss         {made.origin.loss}")
+    if made.compiled:
+        click.echo(f"compile      not used: {made.compiled}: a scenario names loss and optimizer")
     if made.noisy:
         click.echo("noise        seeded by device and step")
     click.echo(

@@ -23,6 +23,8 @@ class Description:
     """Number of examples in `train` and in `test`."""
     digests: Mapping[str, str]
     """SHA-256 of the bytes of each part, in C order and without any header."""
+    notes: tuple[str, ...] = ()
+    """Doubts about how the data was understood, each with its remedy."""
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ class Examples:
     """Inputs and labels of equal number; either array may be mapped from a file."""
 
     inputs: Array
-    """Images [examples, height, width] or [examples, height, width, channels], uint8; character
+    """Images [examples, height, width] or [examples, height, width, channels], uint8, or
+    uint16 and int32 for more levels; character
     codes of texts [examples, length], uint8; token ids [examples, length], whole numbers of any
     type; vectors [examples, numbers], float32."""
     labels: Array

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,13 @@ def _exported(request: KerasRequest, reference: Reference) -> OwnModel:
     The graphs are of seed 0, so that their constants do not depend on the seed that came first.
     """
     made = _built(reference, 0)
-    task = task_of(made, request.origin.regression)
     with _traced(reference):
+        task = task_of(made, request.origin.regression)
         parts = parts_of(made)
     network = _network(request, made, task, parts)
     with _traced(reference):
         forward = export(network, Path(request.folder))
-    return _described(request, network, parts, forward)
+    return replace(_described(request, network, parts, forward), compiled=_compiled(made))
 
 
 def _built(reference: Reference, seed: int) -> Any:
@@ -182,6 +183,21 @@ def _described(
         uncut=uncut,
         unstaged=unstaged,
     )
+
+
+def _compiled(made: Any) -> str:
+    """Return loss and optimizer that the Keras model `made` was compiled with; empty without."""
+    if not made.compiled:
+        return ""
+    given = {"loss": made.loss, "optimizer": made.optimizer}
+    return ", ".join(f"{key} {_title(value)}" for key, value in given.items() if value is not None)
+
+
+def _title(part: Any) -> str:
+    """Return the name by which a person knows a loss or an optimizer of Keras."""
+    if isinstance(part, str):
+        return part
+    return str(getattr(part, "__name__", type(part).__name__))
 
 
 def _same(found: Layout, expected: Layout) -> None:

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from ..models.task import Task
 from .keras_request import UntrainableError
+from .tensorflow_token_ids import reach_of
 
 _SUBCLASS = "inputs = keras.Input(SHAPE); return keras.Model(inputs, model(inputs))"
 
@@ -24,7 +25,7 @@ def task_of(model: Any, regression: bool) -> Task:
             "its input is text, and examples are numbers: begin the model with token ids, as "
             "keras.Input((32,), dtype='int32'), and give these in the data"
         )
-    vocabulary, tokens = _vocabulary(model, given)
+    tokens, vocabulary = _read_as_tokens(model, given)
     texts = tokens and len(outputs) == 2 and outputs[0] == shape[0]
     inputs = _inputs(shape, tokens, texts)
     if regression:
@@ -68,18 +69,14 @@ def _only(tensors: Any, kind: str) -> Any:
     return tensors[0]
 
 
-def _vocabulary(model: Any, given: Any) -> tuple[int, bool]:
-    """Return the number of token ids that `model` knows, 0 if it does not say, and whether its
-    inputs are token ids."""
-    readers = [layer for layer in _layers(model) if isinstance(layer, tf.keras.layers.Embedding)]
-    whole = "int" in str(given.dtype)
-    if len(given.shape) == 2 and (readers or whole):
-        return (readers[0].input_dim if readers else 0), True
-    return 0, False
-
-
-def _layers(model: Any) -> list[Any]:
-    return [*model._flatten_layers(include_self=False, recursive=True)]
+def _read_as_tokens(model: Any, given: Any) -> tuple[bool, int]:
+    """Return whether the input `given` of `model` is token ids, and the number of token ids that
+    the model knows, 0 if it does not say."""
+    if len(given.shape) != 2:
+        return False, 0
+    reach = reach_of(model)
+    tokens = reach.tokens or "int" in str(given.dtype)
+    return tokens, reach.vocabulary if tokens else 0
 
 
 def _inputs(

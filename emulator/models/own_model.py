@@ -95,6 +95,9 @@ class OwnModel(Model):
     """Reasons against a cut behind a layer, by its number."""
     unstaged: str = ""
     """Reason why the layers do not run apart from each other; empty if they do."""
+    compiled: str = ""
+    """Loss and optimizer of the model's `compile`, which no run uses, as `loss hinge, optimizer
+    Adam`; empty if the model is not compiled."""
 
     @property
     def title(self) -> str:
@@ -152,6 +155,7 @@ class OwnModel(Model):
             "noisy": self.noisy,
             "uncut": {str(layer): reason for layer, reason in self.uncut.items()},
             "unstaged": self.unstaged,
+            "compiled": self.compiled,
         }
 
     @classmethod
@@ -173,6 +177,7 @@ class OwnModel(Model):
             noisy=plain["noisy"],
             uncut={int(layer): reason for layer, reason in plain["uncut"].items()},
             unstaged=plain["unstaged"],
+            compiled=plain["compiled"],
         )
 
 

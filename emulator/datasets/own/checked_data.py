@@ -30,6 +30,8 @@ class CheckedData:
     """Owner of each training example; None if the data set names no owners."""
     rows: NDArray[np.int64] | None
     """Position in the source of each training example; None if the source has a test set."""
+    notes: tuple[str, ...] = ()
+    """Doubts about how the data was understood, each with its remedy."""
 
 
 def checked(own: OwnDataset, data: ReadData) -> CheckedData:
@@ -91,16 +93,17 @@ def _stored(
     labels: StoredLabels,
     owners: NDArray[np.str_] | None,
 ) -> CheckedData:
+    notes = tuple(note for note in (inputs.note, labels.note) if note)
     texts = bool(labels.classes) and labels.arrays[0].ndim > 1
     task = inputs.task(classes=labels.classes, targets=labels.targets, texts=texts)
     train = Examples(inputs.arrays[0], labels.arrays[0], inputs.scale)
     if data.test is not None:
         test = Examples(inputs.arrays[1], labels.arrays[1], inputs.scale)
-        return CheckedData(task, train, test, labels.class_names, owners, None)
+        return CheckedData(task, train, test, labels.class_names, owners, None, notes)
     kept, held_out = _held_out(own, data.train)
     own_rows = owners[kept] if owners is not None else None
     return CheckedData(
-        task, train.take(kept), train.take(held_out), labels.class_names, own_rows, kept
+        task, train.take(kept), train.take(held_out), labels.class_names, own_rows, kept, notes
     )
 
 

@@ -29,6 +29,8 @@ class StoredInputs(NamedTuple):
     arrays: list[Array]
     scale: int
     vocabulary: int
+    note: str = ""
+    """Doubt about the scale of images, with its remedy; empty without."""
 
     def task(self, *, classes: int = 0, targets: int = 0, texts: bool = False) -> Task:
         """Return the task of these inputs with `classes` or `targets`.
@@ -61,7 +63,10 @@ def check_inputs(
     if kind == "images" and whole:
         return _levels(own, parts, mistakes)
     arrays = [_floats(part, mistakes) for part in parts]
-    return None if mistakes else StoredInputs(kind, arrays, own.scale or 1, 0)
+    if mistakes:
+        return None
+    note = _float_images_note(parts[0]) if kind == "images" and own.scale is None else ""
+    return StoredInputs(kind, arrays, own.scale or 1, 0, note)
 
 
 def _is_numeric(part: GivenPart, mistakes: DataMistakes) -> bool:
@@ -104,7 +109,7 @@ def _tokens(own: OwnDataset, parts: list[GivenPart], mistakes: DataMistakes) -> 
     most = own.vocabulary or _MOST_TOKENS
     for part in parts:
         inputs = part.inputs
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             strange = (inputs != np.floor(inputs)) | (inputs < 0) | (inputs >= most)
         _note_values(
             part, strange, f"a token id is a whole number from 0 to {most - 1:,}", mistakes
@@ -117,15 +122,37 @@ def _tokens(own: OwnDataset, parts: list[GivenPart], mistakes: DataMistakes) -> 
 
 
 def _levels(own: OwnDataset, parts: list[GivenPart], mistakes: DataMistakes) -> StoredInputs | None:
+    brightest = max(own.scale or 0, _BRIGHTEST)
+    message = f"images of whole numbers have levels from 0 to {brightest}"
+    if own.scale is None:
+        message += ", or to `scale`: write `scale: 65535` for images of 16 bits"
     for part in parts:
-        strange = (part.inputs < 0) | (part.inputs > _BRIGHTEST)
-        message = f"images of whole numbers have levels from 0 to {_BRIGHTEST}"
+        strange = (part.inputs < 0) | (part.inputs > brightest)
         _note_values(part, strange, message, mistakes)
     if mistakes:
         return None
     boolean = parts[0].inputs.dtype.kind == "b"
-    arrays = [part.inputs.astype(np.uint8) for part in parts]
-    return StoredInputs("images", arrays, own.scale or (1 if boolean else _BRIGHTEST), 0)
+    arrays = [part.inputs.astype(narrowest(brightest + 1)) for part in parts]
+    scale, note = own.scale or (1 if boolean else _BRIGHTEST), ""
+    found = int(parts[0].inputs.max())
+    if own.scale is None and not boolean and 0 < found <= _BRIGHTEST // 4:
+        note = (
+            f"the brightest level of an image is {found}, and levels are divided by {scale}: if "
+            f"{found} is white, write `scale: {found}`"
+        )
+    return StoredInputs("images", arrays, scale, 0, note)
+
+
+def _float_images_note(train: GivenPart) -> str:
+    """Return a doubt about images that were not divided by their brightest level, else nothing."""
+    least, most = float(train.inputs.min()), float(train.inputs.max())
+    if least < 0 or most <= 2:  # standardized, or in [0, 1] but for some rounding
+        return ""
+    white = 65535 if most > _BRIGHTEST else _BRIGHTEST
+    return (
+        f"pixels are from {least:g} to {most:g}, and models expect 0 to 1: write `scale: {white}` "
+        f"to divide them, or `scale: 1` to keep them"
+    )
 
 
 def _floats(part: GivenPart, mistakes: DataMistakes) -> Array:

@@ -22,6 +22,8 @@ class StoredLabels(NamedTuple):
     """Number of classes; 0 for a regression."""
     class_names: tuple[str, ...]
     """Names of the classes; empty if they are numbers."""
+    note: str = ""
+    """Doubt about the task, with its remedy; empty without."""
 
     @property
     def targets(self) -> int:
@@ -79,7 +81,27 @@ def _targets(
             stored = labels.astype(np.float32).reshape(len(labels), -1)
         _note(part, (~np.isfinite(stored)).any(1), "a finite number was expected", mistakes)
         arrays.append(stored)
-    return None if mistakes else StoredLabels(arrays, 0, ())
+    if mistakes:
+        return None
+    return StoredLabels(arrays, 0, (), "" if own.task else _classes_note(arrays[0]))
+
+
+def _classes_note(targets: Array) -> str:
+    """Return a doubt about `targets` that look like the numbers of classes, else nothing."""
+    if targets.shape[1] != 1 or (targets != np.floor(targets)).any():
+        return ""
+    found = np.unique(targets)
+    most = int(found[-1])
+    # classes from 0 (or 1) up, almost all present, and each seen several times
+    repeated = len(found) > 1 and 2 * len(found) <= len(targets)
+    if found[0] not in (0, 1) or most > 2 * len(found) or not repeated:
+        return ""
+    renumbered = "number them from 0, and " if found[0] else ""
+    return (
+        f"the targets are whole numbers from {int(found[0])} to {most} with a decimal point, and "
+        f"are learnt as numbers: if these are classes, {renumbered}write `task: classification`; "
+        "if not, `task: regression`"
+    )
 
 
 def _columns(labels: Array) -> int:
@@ -163,7 +185,7 @@ def _whole_numbers(part: GivenPart, mistakes: DataMistakes) -> Array | None:
             "one-hot, store `argmax(1)`; if it is a regression, write `task: regression`",
         )
         return None
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):  # half precision ends at 65,504
         wrong = (labels != np.floor(labels)) | (labels < 0)
         strange = wrong.reshape(len(labels), -1).any(1)
         beyond = (labels > _LARGEST).reshape(len(labels), -1).any(1)

@@ -19,6 +19,20 @@ _PARTS = ("train", "training", "test", "testing", "val", "valid", "validation")
 """Names of folders that are usually parts of the data, in lower case."""
 _MOST_PIXELS = 1 << 26
 """Pixels of the largest image, 64 million: a small file may claim any size."""
+_ORIENTATION = 0x0112
+"""Tag of EXIF (JEITA CP-3451) that says how a picture is turned for display."""
+_TURNS = {
+    2: "FLIP_LEFT_RIGHT",
+    3: "ROTATE_180",
+    4: "FLIP_TOP_BOTTOM",
+    5: "TRANSPOSE",
+    6: "ROTATE_270",
+    7: "TRANSVERSE",
+    8: "ROTATE_90",
+}
+"""Pillow's transposition that sets a picture upright, by its orientation."""
+_ON_ITS_SIDE = frozenset({5, 6, 7, 8})
+"""Orientations that exchange width and height."""
 _GREY, _COLOUR = ("1", "L"), ("P", "RGB", "RGBA", "LA", "CMYK", "YCbCr")
 
 
@@ -154,7 +168,10 @@ def _shape(own: OwnDataset, files: list[_File], mistakes: DataMistakes) -> tuple
             continue
         size = size or (height, width)
         if mode not in (*_GREY, *_COLOUR):
-            strange[path] = f"has pixels of mode {mode}: 8 bits for each channel were expected"
+            strange[path] = (
+                f"has pixels of mode {mode}: 8 bits for each channel were expected: convert it, or "
+                "store 16 bits in a .npz file with `scale: 65535`"
+            )
         elif own.size is None and (height, width) != size:
             unequal[path] = (
                 f"has {height} × {width} pixels, and {files[0].path.name} {size[0]} × {size[1]}: "
@@ -185,10 +202,12 @@ def _note_files(found: Mapping[Path, str], mistakes: DataMistakes) -> None:
 
 
 def _head(path: Path) -> tuple[tuple[int, int], str]:
-    """Return width, height and mode of the image at `path`. Raises ValueError."""
+    """Return width and height as seen, and mode of the image at `path`. Raises ValueError."""
     try:
         with _opened(path) as image:
             (width, height), mode = image.size, image.mode
+            if _orientation(image) in _ON_ITS_SIDE:
+                width, height = height, width
     except Exception as error:  # a decoder may raise anything at hostile bytes
         raise ValueError(f"is no image that can be read: {_reason(path, error)}") from error
     if width * height > _MOST_PIXELS:
@@ -200,8 +219,24 @@ def _opened(path: Path) -> Any:
     from PIL import Image  # only here: it takes a tenth of a second
 
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of damaged EXIF, which is read as if it were not there
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         return Image.open(path, formats=_FORMATS)
+
+
+def _orientation(image: Any) -> int:
+    """Return the orientation of EXIF of an `image` that was opened; 1 is upright.
+
+    Of a PNG only what stands before the pixels is read: else all pixels would be decoded for it.
+    """
+    if image.format == "PNG" and "exif" not in image.info:
+        return 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return int(image.getexif().get(_ORIENTATION, 1))
+        except Exception:  # hostile EXIF may raise anything, and the pixels are good all the same
+            return 1
 
 
 def _reason(path: Path, error: Exception) -> str:
@@ -230,7 +265,10 @@ def _pixels(path: Path, shape: tuple[int, ...]) -> Array:
     from PIL import Image
 
     with _opened(path) as image:
+        turned = _TURNS.get(_orientation(image))
         converted = image.convert("RGB" if len(shape) == 3 else "L")
+        if turned is not None:
+            converted = converted.transpose(Image.Transpose[turned])
         if converted.size != (shape[1], shape[0]):
             converted = converted.resize((shape[1], shape[0]), Image.Resampling.BILINEAR)
         return np.asarray(converted, np.uint8)

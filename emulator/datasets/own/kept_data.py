@@ -33,7 +33,7 @@ from .own_dataset import OwnDataset
 from .read_data import ReadData
 from .table_file import read_tables
 
-_FORMAT = 3
+_FORMAT = 4
 """Number of the way in which sources are read and arrays are kept; a change makes all anew."""
 _ABOUT = "about.json"
 
@@ -156,6 +156,7 @@ def _keep(own: OwnDataset, data: CheckedData) -> None:
         "scale": data.train.scale,
         "sizes": {"train": len(data.train), "test": len(data.test)},
         "class_names": data.class_names,
+        "notes": data.notes,
         "arrays": {name: _digest(array) for name, array in arrays.items()},
     }
     try:
@@ -183,7 +184,8 @@ def _kept(own: OwnDataset) -> _Kept:
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_bytes())
         task = Task(**{**about["task"], "shape": tuple(about["task"]["shape"])})
-        description = Description(own.name, task, about["scale"], about["sizes"], {})
+        notes = tuple(about["notes"])
+        description = Description(own.name, task, about["scale"], about["sizes"], {}, notes)
         return _Kept(description, about["arrays"], tuple(about["class_names"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(

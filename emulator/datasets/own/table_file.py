@@ -112,11 +112,14 @@ def _frame(path: Path, mistakes: DataMistakes) -> Any:
                 na_values=[""],
                 skipinitialspace=True,
             )
+        if frame.isna().to_numpy().any() and _note_uneven_rows(path, mistakes):
+            return None
         return frame.rename(columns=str.strip)
     except ImportError:
         mistakes.add(Place(str(path)), _PARQUET)
     except (pandas.errors.ParserWarning, pandas.errors.ParserError) as error:
-        _note_long_rows(path, error, mistakes)
+        if not _note_uneven_rows(path, mistakes):
+            mistakes.add(Place(str(path)), f"is no table that can be read: {error}")
     except UnicodeDecodeError as error:
         mistakes.add(Place(str(path)), f"is no text in UTF-8: {error.reason} at byte {error.start}")
     except (ValueError, OSError) as error:  # pyarrow's and pandas' own errors are ValueErrors
@@ -125,27 +128,26 @@ def _frame(path: Path, mistakes: DataMistakes) -> Any:
     return None
 
 
-def _note_long_rows(path: Path, error: Exception, mistakes: DataMistakes) -> None:
-    """Note each row with more cells than the heading, and a quote without an end; if there is
-    none, note `error`."""
-    long, columns, line, whole = dict[int, int](), 0, 0, True
+def _note_uneven_rows(path: Path, mistakes: DataMistakes) -> bool:
+    """Note each row of the CSV file at `path` with more or fewer cells than the heading, and a
+    quote without an end. Return whether anything was noted."""
+    uneven, columns, line, whole = dict[int, int](), 0, 0, True
     with path.open(encoding="utf-8", newline="") as text:
         reader = csv.reader(text, strict=True)
         try:
             for cells in reader:
                 columns, line = columns or len(cells), reader.line_num
-                if len(cells) > columns:
-                    long[line] = len(cells)
+                if cells and len(cells) != columns:
+                    uneven[line] = len(cells)
         except csv.Error as unread:
             whole = False
             mistakes.add(Place(str(path), line + 1), _unended(unread))
     mistakes.add_each(
-        list(long),
+        list(uneven),
         lambda line: Place(str(path), line),
-        lambda line: f"has {long[line]} cells, and the first line names {columns} columns",
+        lambda line: f"has {uneven[line]} cells, and the first line names {columns} columns",
     )
-    if whole and not long:
-        mistakes.add(Place(str(path)), f"is no table that can be read: {error}")
+    return bool(uneven) or not whole
 
 
 def _unended(error: csv.Error) -> str:

@@ -66,7 +66,8 @@ def _model_fits(document: Document) -> None:
         fitting = [name for name, known in MODELS.items() if known.task.takes(has)]
         remedy = f"use {' or '.join(fitting)}" if fitting else "no model that is shipped takes it"
         document.complain(
-            ("training", "model"), f"{model!r} takes {takes}; {data.name!r} has {has}: {remedy}"
+            ("training", "model"),
+            f"{model!r} takes {takes}; {data.name!r} has {has}: {'; '.join([remedy, *data.notes])}",
         )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from emulator import datasets
 from emulator.datasets.own import OwnDataset, kept_data
@@ -55,6 +55,51 @@ def test_grey_images_have_no_axis_of_channels_and_any_may_be_resized(tmp_path: P
     kept = kept_data.resolved(OwnDataset(str(tmp_path / "photos"), size=(8, 8)))
     assert datasets.describe(kept).task == Task("images", (8, 8), classes=2)
     assert datasets.describe(kept).sizes == {"train": 8, "test": 2}
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("ending", ["jpg", "png", "webp"])
+def test_images_are_read_as_a_viewer_shows_them(
+    tmp_path: Path, ending: str, orientation: int
+) -> None:
+    """The left upper corner, as seen, is dark; the size is that of the picture as seen."""
+    seen = Image.fromarray(
+        np.kron([[0, 255, 255], [255, 255, 255]], np.ones((16, 16))).astype("u1")
+    )
+    turned = (
+        next(
+            seen.transpose(how)
+            for how in [*Image.Transpose]
+            if _shown(seen.transpose(how), orientation).tobytes() == seen.tobytes()
+        )
+        if orientation > 1
+        else seen
+    )
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    for number in range(5):
+        for label in ("a", "b"):
+            file = tmp_path / "photos" / label / f"{number}.{ending}"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            turned.convert("RGB").save(file, exif=exif)
+    kept = kept_data.resolved(OwnDataset(str(tmp_path / "photos")))
+    pixels = datasets.load(kept).train.inputs[0].mean(2)
+    assert pixels.shape == (32, 48)
+    assert pixels[:12, :12].max() < 60 and pixels[:12, 20:].min() > 190 < pixels[20:].min()
+
+
+def _shown(image: Image.Image, orientation: int) -> Image.Image:
+    image.getexif()[0x0112] = orientation
+    return ImageOps.exif_transpose(image)
+
+
+def test_a_picture_with_damaged_exif_is_read_as_it_is(tmp_path: Path) -> None:
+    for number in range(10):
+        file = tmp_path / f"photos/{number % 2}/{number}.jpg"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (5, 6)).save(file, exif=b"Exif\0\0II*\0\xff\xff\xff\x00rubbish")
+    kept = kept_data.resolved(OwnDataset(str(tmp_path / "photos")))
+    assert datasets.describe(kept).task == Task("images", (6, 5, 3), classes=2)
 
 
 def test_every_mistake_in_a_folder_is_reported_with_its_file(tmp_path: Path) -> None:

@@ -120,6 +120,7 @@ def test_all_mistakes_of_a_table_are_reported_at_once(tmp_path: Path) -> None:
         ("a,label\n1,2\n", "owners: who", "own.csv: has no column 'who': it has a, label"),
         ("label\n1\n", "", "own.csv: has no column beside the labels: inputs were expected"),
         ("a,label\n1,2,3\n1,0\n", "", "own.csv:2: has 3 cells, and the first line names 2 c"),
+        ("a,b,label\n1,2,0\n1.0,2.0\n", "", "own.csv:3: has 2 cells, and the first line names 3"),
         ("a,label\n1,2\n1,0,4\n", "", "own.csv:3: has 3 cells, and the first line names 2 c"),
         ("a,label\n1,0\n2,one\n3,1\n4,1\n", "", "own.csv:3: label: 'one' is not a finite numb"),
         ("a,label\n1,0\n1,-1\n1,1\n", "", "own.csv:3: label: is -1: a class is a whole number"),

@@ -133,3 +133,25 @@ def test_runs_of_shipped_models_name_the_file_of_their_parameters(tmp_path: Path
     with pytest.raises(EmulatorError, match=r"digits-mlp, which is no Keras model .* model\.npz"):
         weights(tmp_path, tmp_path / "keras")
     assert not (tmp_path / "keras").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('loss="hinge"', "loss hinge, optimizer RMSprop"),
+        ('loss=keras.losses.Huber(), optimizer="adam"', "loss Huber, optimizer Adam"),
+        ("loss=lambda y, z: z, optimizer=keras.optimizers.SGD(1.0)", "optimizer SGD"),
+    ],
+)
+def test_check_says_that_no_run_uses_what_a_model_is_compiled_with(
+    emulate: Emulate, lab: Path, given: str, said: str
+) -> None:
+    (lab / "models.py").write_text(
+        f"{SOURCE}\ndef compiled():\n    made = build()\n    made.compile({given})\n    return made\n"
+    )
+    model = "training.model=./models.py:compiled"
+    shown = emulate("check", lab / "lab.yaml", "--set", model, "--json", "--on", "virtual").json
+    (warning,) = [s["text"] for s in shown["shortfalls"] if "compiled with" in s["text"]]
+    assert said in warning and "the loss is crossentropy, the optimizer sgd" in warning
+    plain = emulate("check", lab / "lab.yaml", "--json", "--on", "virtual").json
+    assert not [s for s in plain["shortfalls"] if "compiled" in s["text"]]
