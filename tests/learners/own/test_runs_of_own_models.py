@@ -146,9 +146,8 @@ def test_runs_of_shipped_models_name_the_file_of_their_parameters(tmp_path: Path
 def test_check_says_that_no_run_uses_what_a_model_is_compiled_with(
     emulate: Emulate, lab: Path, given: str, said: str
 ) -> None:
-    (lab / "models.py").write_text(
-        f"{SOURCE}\ndef compiled():\n    made = build()\n    made.compile({given})\n    return made\n"
-    )
+    compiled = f"def compiled():\n    made = build()\n    made.compile({given})\n    return made\n"
+    (lab / "models.py").write_text(f"{SOURCE}\n{compiled}")
     model = "training.model=./models.py:compiled"
     shown = emulate("check", lab / "lab.yaml", "--set", model, "--json", "--on", "virtual").json
     (warning,) = [s["text"] for s in shown["shortfalls"] if "compiled with" in s["text"]]
