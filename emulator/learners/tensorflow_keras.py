@@ -78,7 +78,7 @@ def _exported(request: KerasRequest, reference: Reference) -> OwnModel:
     network = _network(request, made, task, parts)
     with _traced(reference):
         forward = export(network, Path(request.folder))
-    return replace(_described(request, network, parts, forward), compiled=_compiled(made))
+    return replace(_described(request, network, parts, forward), compiled=compiled_with(made))
 
 
 def _built(reference: Reference, seed: int) -> Any:
@@ -185,7 +185,7 @@ def _described(
     )
 
 
-def _compiled(made: Any) -> str:
+def compiled_with(made: Any) -> str:
     """Return loss and optimizer that the Keras model `made` was compiled with; empty without."""
     if not made.compiled:
         return ""
