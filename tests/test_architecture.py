@@ -47,7 +47,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         "learners/tensorflow_crossings.py",
         "learners/tensorflow_network.py",
         "learners/tensorflow_losses.py",
-        *{f"learners/tensorflow_keras{part}.py" for part in ("", "_layers", "_task")},
+        *{f"learners/tensorflow_keras{part}.py" for part in ("", "_inputs", "_layers", "_task")},
     },
     "ctypes": {"learners", "transport"},
     "pydantic": {"scenario"},

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from ..models.task import Task
 from .keras_request import UntrainableError
-from .tensorflow_token_ids import reach_of
+from .tensorflow_keras_inputs import reach_of
 
 _SUBCLASS = "inputs = keras.Input(SHAPE); return keras.Model(inputs, model(inputs))"
 
