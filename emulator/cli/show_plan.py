@@ -129,6 +129,13 @@ def _tables(planned: "FaultPlan") -> "Iterator[Table]":
     if planned.faults:
         yield _kinds(planned)
         yield _faults(planned)
+    if planned.availability:
+        from .tables import MOST_ROWS, availability_table
+
+        made = availability_table(planned.availability)
+        if (more := len(planned.availability) - MOST_ROWS) > 0:
+            made.add_row("…", f"{more:,} more", "(--json shows all)")
+        yield made
     if planned.expected:
         yield _expected(planned)
     if planned.batteries:

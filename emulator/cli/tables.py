@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ..machine.host import Host
 from ..scenario import Scenario
+from ..scenario.availability_rows import AvailabilityRow
 from ..scenario.demand import PORTS, Demand
 from ..scenario.overview import (
     BottleneckRow,
@@ -99,6 +100,8 @@ def print_overview(
     out.print(_devices(counted(len(plan.devices), "device"), rows), _more(rows))
     if plan.bottlenecks:
         out.print(_bottlenecks(plan.bottlenecks), _more(plan.bottlenecks))
+    if plan.availability:
+        out.print(availability_table(plan.availability), _more(plan.availability))
     if plan.faults:
         out.print(_faults(plan.faults), _more(plan.faults))
     if plan.hazards:
@@ -221,6 +224,14 @@ def _faults(faults: Sequence[FaultRow]) -> Table:
     for row in faults[:MOST_ROWS]:
         until = "for good" if row.until is None else f"{row.until:.1f} s"
         made.add_row(f"{row.at:.1f} s", until, row.node, row.fault)
+    return made
+
+
+def availability_table(rows: Sequence[AvailabilityRow]) -> Table:
+    """Return a table of the traces of availability that devices play."""
+    made = table("device", "trace", "begins at", title="traces of availability")
+    for row in rows[:MOST_ROWS]:
+        made.add_row(row.node, row.trace, f"{row.start:,.1f} s")
     return made
 
 

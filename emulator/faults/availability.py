@@ -12,7 +12,26 @@ from ..world.verbs import Action
 from .churn import Means, away, back
 from .occurrences import Interval
 
-_parsed = lru_cache(maxsize=4096)(OnOffTrace.parse)
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> OnOffTrace:
+    return OnOffTrace.parse(parted(text)[1])
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Return name and steps of the trace `text`, for example of `home-3: on 0, off 9, end 60`; the
+    name is empty for a trace without one."""
+    name, _, steps = text.rpartition(":")
+    return name.strip(), steps
+
+
+@lru_cache(maxsize=64)
+def _by_name(traces: tuple[str, ...]) -> tuple[dict[str, int], Sequence[int]]:
+    """Return the index of each named trace by its name, and the indices of the others, or of all if
+    every trace has a name."""
+    names = [parted(text)[0] for text in traces]
+    own = {name: number for number, name in enumerate(names) if name}
+    return own, [number for number, name in enumerate(names) if not name] or range(len(names))
 
 
 def _check_traces(texts: Sequence[str]) -> None:
@@ -20,7 +39,7 @@ def _check_traces(texts: Sequence[str]) -> None:
     if not texts:
         raise ValueError("is empty: name a file with traces, or write them as texts")
     for text in texts:
-        OnOffTrace.parse(text)
+        OnOffTrace.parse(parted(text)[1])
 
 
 def _check_speed(speed: float) -> None:
@@ -32,7 +51,8 @@ def _check_speed(speed: float) -> None:
 class Availability:
     """Availability: the device goes away and comes back as a trace says, again and again.
 
-    Of several traces each device draws one.
+    A trace with the name of a device is that device's. Of the others each further device draws
+    one.
     """
 
     always: ClassVar[bool] = True
@@ -41,7 +61,8 @@ class Availability:
     trace: Annotated[tuple[str, ...], Checked(_check_traces)]
     """File with one trace (`.csv`, lines such as `3600,off`) or with many (`.json` or `.yaml`,
     FedScale's lists of active and inactive times), relative to the file that names it; or the
-    traces as a list of texts, `on 0, off 3600, end 86400`."""
+    traces as a list of texts, `on 0, off 3600, end 86400`, or `home-3: on 0, …` for the device
+    home-3."""
     start: Seconds | None = None
     """Time of the trace at which each device begins; without `start` each device draws its own."""
     speed: Annotated[float, Checked(_check_speed)] = 1.0
@@ -57,16 +78,33 @@ class Availability:
         return back(self.by, node, self.kind)
 
     def episodes(self, interval: Interval, rng: Random) -> Iterator[Interval]:
-        """Yield the times within `interval` at which the device is off.
+        """Yield the times within `interval` at which devices that leave together are off.
 
         The trace and its start are drawn from `rng`. The iteration may not end if `interval` does
         not.
         """
-        trace = _parsed(self.trace[rng.randrange(len(self.trace))])
-        drawn = rng.random() * trace.period
-        start = drawn if self.start is None else float(self.start)
-        for off, on in trace.times_off(start, self.speed):
+        return self.episodes_on(None, interval, rng)
+
+    def episodes_on(self, node: str | None, interval: Interval, rng: Random) -> Iterator[Interval]:
+        """Yield the times within `interval` at which `node` is off, as `episodes` does."""
+        number, start = self.drawn(node, rng)
+        for off, on in _parsed(self.trace[number]).times_off(start, self.speed):
             since, until = interval.begin + off, interval.begin + on
             if since >= interval.end:
                 return
             yield Interval(max(since, interval.begin), min(until, interval.end))
+
+    def drawn(self, node: str | None, rng: Random) -> tuple[int, float]:
+        """Return the index of the trace that `node` plays, and the time of the trace at which it
+        begins, drawn from `rng`.
+
+        None stands for devices that leave together.
+        """
+        own, others = _by_name(self.trace)
+        if node in own:
+            number = own[node]
+        else:
+            pool = range(len(self.trace)) if node is None else others
+            number = pool[rng.randrange(len(pool))]
+        drawn = rng.random() * _parsed(self.trace[number]).period
+        return number, drawn if self.start is None else float(self.start)

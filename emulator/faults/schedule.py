@@ -90,6 +90,13 @@ class Scheduled(ABC):
         """
         yield interval
 
+    def episodes_on(self, node: str | None, interval: Interval, rng: Random) -> Iterator[Interval]:
+        """Yield the episodes on `node`, or on all targets together if `node` is None.
+
+        Few kinds depend on the node.
+        """
+        return self.episodes(interval, rng)
+
     @property
     def occurrences(self) -> Once | Repeated | None:
         """Times of the fault; None if the device draws the fault in every iteration."""

@@ -32,26 +32,29 @@ class EpisodeDraws:
         # profile does not shift its draws
         own = Random(chance.faults(self._seed, node, profile, index))
         if not fault.together:
-            for episodes in self._spells(fault, own):
+            for episodes in self._spells(fault, own, node):
                 yield from episodes
             return
         key = profile, index, id(fault)
         if key not in self._common:
             stream = Random(chance.common_faults(self._seed, profile, index))
-            self._common[key] = list(map(list, self._spells(fault, stream)))
+            self._common[key] = list(map(list, self._spells(fault, stream, None)))
         for spell in self._common[key]:
             delay = 0.0 if fault.spread is None else fault.spread.draw(own)
             for episode in spell:
                 yield Interval(episode.begin + delay, episode.end + delay)
 
-    def _spells(self, fault: Scheduled, rng: Random) -> Iterator[Iterator[Interval]]:
-        """Yield the episodes of all occurrences of `fault`, at most `MOST_FAILURES` in total.
+    def _spells(
+        self, fault: Scheduled, rng: Random, node: str | None
+    ) -> Iterator[Iterator[Interval]]:
+        """Yield the episodes of all occurrences of `fault`, at most `MOST_FAILURES` in total, on
+        `node` or on all targets together.
 
         A consumer takes all episodes of an occurrence before the next one: both draw from `rng`.
         """
         numbers = count(1)
         for interval in fault.intervals(rng, self._horizon):
-            yield self._within(fault.episodes(interval, rng), numbers)
+            yield self._within(fault.episodes_on(node, interval, rng), numbers)
 
     def _within(self, episodes: Iterator[Interval], numbers: Iterator[int]) -> Iterator[Interval]:
         """Yield `episodes`, which may be endless, until an episode begins after the plan's end.

@@ -9,6 +9,7 @@ from typing import Any
 from ..world import laws
 from ..world.battery import BatteryConstants
 from ..world.roles import SERVER
+from .availability_rows import AvailabilityRow, availability_rows
 from .model import Scenario
 from .timeline import Outage, horizon, outages
 
@@ -86,6 +87,7 @@ class FaultPlan:
     faults: tuple[PlannedFault, ...]
     expected: tuple[ExpectedFault, ...]
     batteries: tuple[BatteryRow, ...] = ()
+    availability: tuple[AvailabilityRow, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -121,6 +123,7 @@ class FaultPlan:
             for fault in self.expected
         ]
         batteries = [{**asdict(row), "nodes": list(row.nodes)} for row in self.batteries]
+        traces = [asdict(row) for row in self.availability]
         return {
             "name": self.name,
             "seed": self.seed,
@@ -130,6 +133,7 @@ class FaultPlan:
             "faults": [_plain(fault) for fault in self.faults],
             "expected": expected,
             **({"batteries": batteries} if batteries else {}),
+            **({"availability": traces} if traces else {}),
         }
 
 
@@ -146,6 +150,7 @@ def fault_plan(scenario: Scenario) -> FaultPlan:
         tuple(map(_planned, outages(scenario))),
         tuple(_expected(scenario)),
         tuple(_batteries(scenario)),
+        availability_rows(scenario),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..world.bottleneck import SharedSide
 from ..world.link import Link, Side, named_keys
 from ..world.loss_models import LossModel
+from .availability_rows import AvailabilityRow, availability_rows
 from .bottleneck_section import Bottleneck
 from .devices import Device, Section
 from .link_changes import change_facts, change_words
@@ -75,14 +76,16 @@ class Overview:
     faults: tuple[FaultRow, ...]
     hazards: tuple[HazardRow, ...]
     bottlenecks: tuple[BottleneckRow, ...] = ()
+    availability: tuple[AvailabilityRow, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types in bytes, seconds, bit/s, cores and shares of 1."""
         training = _plain(self.training)
         devices = [asdict(row) | _sides(row) for row in self.devices]
         own = asdict(self) | {"devices": devices, "server": _sides(self.server)}
-        if not self.bottlenecks:
-            del own["bottlenecks"]
+        for key in ("bottlenecks", "availability"):
+            if not own[key]:
+                del own[key]
         return {**own, "algorithm": self.training.described, "training": training}
 
 
@@ -129,6 +132,7 @@ def overview(scenario: Scenario) -> Overview:
         faults=tuple(map(_fault, outages(scenario))),
         hazards=tuple(row for device in scenario.nodes for row in _hazards(device)),
         bottlenecks=tuple(_bottleneck(scenario, each) for each in scenario.bottlenecks),
+        availability=availability_rows(scenario),
     )
 
 

@@ -163,3 +163,21 @@ def test_mistakes_are_told_as_by_check(emulate: Emulate, file: Path) -> None:
     assert result.code == 2
     (line,) = result.err.splitlines()
     assert "planned.yaml:8: faults[0].att: no such key (did you mean 'at'?)" in line
+
+
+def test_check_and_plan_say_which_trace_a_device_plays(emulate: Emulate, tmp_path: Path) -> None:
+    (tmp_path / "homes.json").write_text(
+        '{"home-0": {"inactive": [9], "active": [0], "finish_time": 60},'
+        ' "x": {"inactive": [5], "active": [0], "finish_time": 60}}'
+    )
+    file = tmp_path / "homes.yaml"
+    file.write_text(
+        "name: homes\ntraining: {dataset: digits, model: digits-mlp, algorithm: asgd}\n"
+        "stop: {time: 100s}\ndevices: [{name: home, count: 2}]\nvirtual: {step: 1s}\n"
+        "faults: [{kind: availability, nodes: all, trace: homes.json, start: 3s}]\n"
+    )
+    for command in ("check", "plan"):
+        words = [" ".join(line.split()) for line in emulate(command, file).out.splitlines()]
+        assert "home-0 home-0 3.0 s" in words and "home-1 2 of 2 3.0 s" in words
+        found = emulate(command, file, "--json").json["availability"]
+        assert found[0] == {"node": "home-0", "trace": "home-0", "start": 3.0}

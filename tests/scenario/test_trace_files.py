@@ -8,6 +8,7 @@ import pytest
 
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, dump, load, loads, timeline
+from emulator.scenario.availability_rows import availability_rows
 
 SCENARIO = """
 name: traced
@@ -74,6 +75,68 @@ def test_fedscales_lists_are_played(tmp_path: Path, kind: str) -> None:
 def test_a_csv_trace_may_be_padded_and_quoted(tmp_path: Path, text: str) -> None:
     write(tmp_path, "home.csv", text)
     assert actions(world(tmp_path))[:2] == [(10.5, "leave"), (30, "join")]
+
+
+BY_NAME = {
+    f"home-{number}": {"active": [0], "inactive": [100 * (number + 1)], "finish_time": 1000}
+    for number in range(4)
+}
+DRAWN = "{kind: availability, nodes: all, trace: traces/named.json, start: 0s}"
+
+
+@pytest.mark.parametrize("fault", [DRAWN, "{kind: availability, trace: named.json, start: 0s}"])
+def test_traces_named_after_devices_are_theirs(tmp_path: Path, fault: str) -> None:
+    """In a fault of the scenario, and in a failure profile."""
+    write(tmp_path, "named.json", json.dumps(BY_NAME))
+    if fault is DRAWN:
+        scenario = world(tmp_path, fault, "{name: home, count: 4}", "900s")
+    else:
+        (tmp_path / "traces" / "nights.yaml").write_text(f"faults: [{fault}]")
+        devices = "{name: home, count: 4, failures: [./traces/nights.yaml]}"
+        scenario = world(tmp_path, "", devices, "900s")
+    off = {timed.action.node: timed.at for timed in timeline(scenario) if timed.action.begins}
+    assert off == {"home-0": 100, "home-1": 200, "home-2": 300, "home-3": 400}
+    assert loads(dump(scenario)) == scenario
+    rows = availability_rows(scenario)
+    assert [(row.node, row.trace, row.start) for row in rows] == [
+        (f"home-{number}", f"home-{number}", 0.0) for number in range(4)
+    ]
+
+
+def test_devices_without_a_namesake_draw_the_traces_of_nobody(tmp_path: Path) -> None:
+    others = {
+        f"phone-{number}": {"active": [0], "inactive": [7], "finish_time": 50}
+        for number in range(2)
+    }
+    home = {"home-1": BY_NAME["home-1"], "far": {"active": [5], "inactive": [9], "finish_time": 60}}
+    write(tmp_path, "named.json", json.dumps({**others, **home}))
+    devices = "{name: home, count: 2}, {name: cam}, {name: spare, count: 9}"
+    scenario = world(tmp_path, DRAWN, devices)
+    played = {row.node: row.trace for row in availability_rows(scenario)}
+    assert played.pop("home-1") == "home-1"
+    assert set(played.values()) == {"1 of 4", "2 of 4", "4 of 4"}
+    # a trace that no device is named after has no name in the resolved scenario
+    (fault,) = scenario.faults
+    assert [text for text in fault.trace if ":" in text] == ["home-1: on 0, off 200, end 1000"]  # type: ignore[attr-defined]
+
+
+def test_every_device_draws_if_all_traces_belong_to_others(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "named.json",
+        json.dumps({"a": {"inactive": [5], "active": [0], "finish_time": 9}}),
+    )
+    scenario = world(tmp_path, DRAWN, "{name: a}, {name: b}")
+    assert {row.node: row.trace for row in availability_rows(scenario)} == {"a": "a", "b": "1 of 1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("home: on 0", "a step and an end at least"), ("home: x 0, end 5", "'x' is not on")],
+)
+def test_a_named_text_is_checked(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        world(tmp_path, f"{{kind: availability, nodes: all, trace: ['{text}']}}")
 
 
 def test_a_mistake_in_a_trace_file_tells_which_fault_names_the_file(tmp_path: Path) -> None:

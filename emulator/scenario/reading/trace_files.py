@@ -9,10 +9,12 @@ may run any program.
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ...faults.availability import parted
 from ...units import plain_digits
 from ...world.on_off_trace import END, OFF, ON, OnOffTrace, Step, TraceStepError, text_of
 from ...world.traces.base import cells
@@ -32,6 +34,8 @@ _CONVERT = (
 def find_traces(document: Document, folder: Path) -> None:
     """Replace the path in each `trace` of `document` by the texts of the file's traces.
 
+    A text keeps the name of its trace if a device has that name.
+
     The path counts from `folder`, that of the scenario, or from the folder of the failure profile
     that names it. Adds the mistakes in the files to `document`.
     """
@@ -48,7 +52,29 @@ def find_traces(document: Document, folder: Path) -> None:
         if traces.marks[()].line == _NO_FILE:
             document.complain(address, traces.mistakes[0].message)
         else:
-            document.graft(address, traces)
+            texts = [_kept(text, document) for text in traces.data]
+            document.graft(address, replace(traces, data=texts))
+
+
+def _kept(text: str, document: Document) -> str:
+    """Return the trace `text` without its name, unless a device of `document` has the name."""
+    name, steps = parted(text)
+    return text if name and _is_device(name, document) else steps.strip()
+
+
+def _is_device(name: str, document: Document) -> bool:
+    """Return whether a group of `document` has a device called `name`."""
+    groups = document.at(("devices",))
+    whole, _, number = name.rpartition("-")
+    for group in groups if isinstance(groups, list) else ():
+        if not isinstance(group, dict):
+            continue
+        count = group.get("count")
+        if count is None and group.get("name") == name:
+            return True
+        if isinstance(count, int) and group.get("name") == whole and number.isdecimal():
+            return str(int(number)) == number and int(number) < count
+    return False
 
 
 def _named_by(mark: Mark, traces: Document) -> Document:
@@ -136,7 +162,8 @@ def _of_lists(file: Path, data: Document) -> Document:
         except TraceStepError as error:
             data.complain(steps[error.number][1], str(error))
             break
-        texts.append(text_of([step for step, _ in steps]))
+        name = address[0] if address and isinstance(address[0], str) else ""
+        texts.append(f"{name}: " * bool(name) + text_of([step for step, _ in steps]))
     if not (texts or data.mistakes):
         data.complain((), "holds no trace: write `{active: […], inactive: […], finish_time: …}`")
     if data.mistakes:  # one of the first is enough: others are likely to be of the same kind
