@@ -49,13 +49,15 @@ devices: [{name: home, count: 200, link: cable}]
 
 @dataclass
 class Watch:
-    """A View that reads the clock at two updates."""
+    """A View that reads the clock at two updates, and the processor's time at the first one."""
 
     first: int
     last: int
     heap: Heap | None = None
     seconds: float = 0.0
     events: int = 0
+    before: float = 0.0
+    """Seconds of the processor before the first update."""
 
     def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
@@ -64,6 +66,8 @@ class Watch:
     def beat(self, now: float) -> None: ...
 
     def record(self, record: Record) -> None:
+        if isinstance(record, UpdateRecord) and not self.before:
+            self.before = time.process_time()
         if isinstance(record, UpdateRecord) and record.updates in (self.first, self.last):
             sign = 1 if record.updates == self.last else -1
             self.seconds += sign * time.perf_counter()
@@ -73,12 +77,14 @@ class Watch:
 def traffic(devices: int, updates: int, *overrides: str) -> dict[str, float]:
     """Of a run with that many updates, in this process: nobody learns, only messages pass."""
     watch = Watch(min(STEADY[0], updates - 1), min(STEADY[1], updates))
-    began = time.perf_counter()
+    began, busy = time.perf_counter(), time.process_time()
     _play(TRAFFIC, watch, f"devices[0].count={devices}", f"stop.updates={updates}", *overrides)
     return {
         "devices": devices,
         "updates": updates,
         "seconds": time.perf_counter() - began,
+        "busy_seconds": time.process_time() - busy,
+        "seconds_before": watch.before - busy,
         "steady_seconds": watch.seconds,
         "steady_events": watch.events,
         "peak_bytes": _peak(),

@@ -176,7 +176,12 @@ def _virtual(found: dict[str, Any]) -> list[str]:
     training, large = found["training"], found["large"]
     gradients = training["updates"] * training["gradient_seconds"]
     alone = training["bound_seconds"] / 1.5
-    heads = [f"{point['devices']:,}" for point in found["scaling"]["own"]]
+    own = found["scaling"]["own"]
+    heads = [f"{point['devices']:,}" for point in own]
+
+    def held(point: dict[str, float]) -> float:
+        return point["peak_bytes"] / point["devices"] / 1e3
+
     return [
         _row(f"virtual time, {training['devices']} devices train", ""),
         _row("  updates", f"{training['updates']:,}"),
@@ -200,6 +205,9 @@ def _virtual(found: dict[str, Any]) -> list[str]:
             _row(f"  server's link: {kind}", *[f"{each(point):.1f}" for point in points])
             for kind, points in found["scaling"].items()
         ],
+        _row("  peak memory, kB a device", *[f"{held(point):.1f}" for point in own]),
+        _row("  s of a core before the first update", *[f"{p['seconds_before']:.1f}" for p in own]),
+        _row("  s of a core in all, 120,000 updates", *[f"{p['busy_seconds']:.1f}" for p in own]),
         f"drawn: {found['figure']}",
     ]
 

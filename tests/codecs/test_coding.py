@@ -1,6 +1,7 @@
 """Laws of every way to write indices and values, and of the two together."""
 
 import math
+import re
 import struct
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from hypothesis import example
 from hypothesis import strategies as st
 
+from emulator import models
 from emulator.codecs import bits
 from emulator.codecs.indices import CODINGS, IndexCoder, bitmap
 from emulator.errors import WireError
 from emulator.layout import Layout
 from tests.fakes.index_sets import layout, sets, u32
 from tests.fakes.tried_examples import tried
+from tests.layers import ROOT
 
 INDICES = [pytest.param(coding, id=name) for name, coding in CODINGS.items()]
 
@@ -143,6 +146,20 @@ def test_golombs_code_is_within_two_per_cent_of_the_least(share: float, entries:
     frame = CODINGS["golomb"].encode(indices, layout((size,)))
     assert 8 * len(frame) < 1.02 * least(entries, size)
     assert np.array_equal(CODINGS["golomb"].decode(frame, entries, layout((size,))), indices)
+
+
+@pytest.mark.parametrize(("share", "more"), [(0.001, 16), (0.01, 5), (0.05, 1)])
+def test_random_sets_cost_matrix_more_than_golomb_as_the_page_says(share: float, more: int) -> None:
+    shape, draws = models.find("mnist-cnn").layout, np.random.default_rng(1)
+    size = dict.fromkeys(("golomb", "matrix"), 0)
+    for _ in range(16):
+        chosen = draws.choice(shape.size, int(shape.size * share), replace=False)
+        indices = np.sort(chosen).astype(np.uint32)
+        for name in size:
+            size[name] += len(CODINGS[name].encode(indices, shape))
+    assert 100 * (size["matrix"] / size["golomb"] - 1) == pytest.approx(more, abs=0.7)
+    page = " ".join((ROOT / "docs" / "coding.md").read_text().split())
+    assert re.search(rf"{more} % (?:more )?at {100 * share:g} %", page)
 
 
 @tried(quick=15, slow=60, case=sets())

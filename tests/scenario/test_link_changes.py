@@ -134,7 +134,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     up = "{trace: {file: bad}}"
     down = "{trace: {file: empty}, jitter: 1s}"
     assert refused(written(up, down, "\nspeed: 1\n"), tmp_path) == [
-        "scenario:14: speed: no such key (did you mean 'seed'?)",
+        "scenario:14: speed: no such key here: there is faults[0].speed (kind: availability)",
         f"{tmp_path}/bad:2: -3 Mbit/s is negative: expected seconds and Mbit/s, as `12.5 3.2` "
         "(named by scenario:10: devices[0].link.up.trace.file)",
         f"{tmp_path}/empty: the trace is empty: expected at least one line of numbers "

@@ -64,6 +64,18 @@ def test_overrides_are_applied_in_order_and_may_mend_the_file() -> None:
         ("training.batch_size=0", "training.batch_size: 0 is not at least 1"),
         ("training.batchsize=3", "training.batchsize: no such key (did you mean 'batch_size'?)"),
         ("trainng.batch_size=3", "trainng: no such key (did you mean 'training'?)"),
+        (
+            "training.local_rate=0.1",
+            "training.local_rate: no such key here: there is "
+            "training.synchronization.local_rate (kind: fedavg or local-sgd)",
+        ),
+        ("batch_size=4", "batch_size: no such key here: there is training.batch_size"),
+        ("accuracy=0.9", "accuracy: no such key here: there is stop.accuracy"),
+        ("devices[0].cpu=0.5", "devices[0].cpu: no such key here: there is devices[0].profile.cpu"),
+        (
+            "devices[0].delay=5ms",
+            "no such key here: there is devices[0].link.up.delay or devices[0].link.down.delay",
+        ),
         ("devices[5].count=2", "devices has no entry [5]: it has 2"),
         ("devices.fiber.count=2", "devices is a list: name the entry, as devices[0]"),
         ("training[0]=2", "training is a mapping: name the key, as training.KEY"),

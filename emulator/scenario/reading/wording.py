@@ -101,8 +101,10 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
             about = _about(schema, error["loc"])
             return f"is missing: {about[:1].lower()}{about[1:]}" if about else "is missing"
         case "extra_forbidden" | "unexpected_keyword_argument":
-            known = _keys(schema, error["loc"][:-1])
-            hint = suggestion(address[-1], known)
+            known, key = _keys(schema, error["loc"][:-1]), str(address[-1])
+            if places := _places(schema, address):
+                return f"no such key here: there is {' or '.join(places)}"
+            hint = suggestion(key, known)
             return f"no such key{hint or ': there are ' + ', '.join(known)}"
         case "union_tag_invalid":
             expected = [tag.strip("'") for tag in limits["expected_tags"].split(", ")]
@@ -160,6 +162,54 @@ def _expected(kind: str, limits: dict[str, Any]) -> str:
 def _keys(schema: dict[str, Any], loc: Address) -> list[str]:
     nodes = [node for node in _follow(schema, loc) if "properties" in node]
     return list(dict.fromkeys(key for node in nodes for key in node["properties"]))
+
+
+_MOST_PLACES = 3
+"""Places of a key, and kinds, that a message names; more of them are no hint."""
+
+
+def _places(schema: dict[str, Any], address: Address) -> list[str]:
+    """Return the full names of keys that are called as the last of `address`, a wrong one.
+
+    For example `training.synchronization.local_rate`. Items of a list stand as `[0]`; a kind
+    follows in brackets if only some kinds have the key. Keys beside or below the wrong one hide
+    all others, and keys with short names hide keys with much longer ones.
+    """
+    key, around = str(address[-1]), _generic(address[:-1])
+    found: dict[str, list[str]] = {}
+    below: list[tuple[str, dict[str, Any], tuple[Any, ...]]] = [("", schema, ())]
+    for path, node, above in below:  # grows while it is read: the shortest names come first
+        for member in _members(node, schema):
+            kind = member.get("properties", {}).get("kind", {}).get("const")
+            for name, inside in member.get("properties", {}).items():
+                place = f"{path}.{name}".lstrip(".")
+                if name == key:
+                    found.setdefault(place, []).append(str(kind or ""))
+                if id(inside) not in above:  # a mapping may hold others of its kind
+                    below.append((place, inside, (*above, id(inside))))
+            if isinstance(items := member.get("items"), dict) and id(items) not in above:
+                below.append((f"{path}[0]", items, (*above, id(items))))
+    # a failure profile inside a device has the keys of `faults` once more
+    first = [p for p in found if not any(p != q and p.endswith(f".{q}") for q in found)]
+    near = [place for place in first if around and place.startswith(f"{around}.")]
+    depths = {place: place.count(".") for place in near or first}
+    least = min(depths.values(), default=0)
+    for most in (least + 1, least):
+        places = [place for place, depth in depths.items() if depth <= most]
+        if len(places) <= _MOST_PLACES:
+            return [f"{place}{_of_kinds(found[place])}" for place in places]
+    return []
+
+
+def _generic(address: Address) -> str:
+    """Return `address` as text, with the first item in place of every item of a list."""
+    steps = ("[0]" if isinstance(step, int) else f".{step}" for step in address)
+    return "".join(steps).lstrip(".")
+
+
+def _of_kinds(kinds: Iterable[str]) -> str:
+    named = list(dict.fromkeys(kind for kind in kinds if kind))
+    return f" (kind: {' or '.join(named)})" if 0 < len(named) <= _MOST_PLACES else ""
 
 
 def _kinds(schema: dict[str, Any], loc: Address) -> list[str]:
