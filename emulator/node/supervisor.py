@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from ..errors import DeploymentError
+from ..machine.open_files import raise_limit
 from ..world import verbs
 from ..world.battery import BatteryConstants
 from ..world.powers import perform
@@ -40,6 +41,7 @@ seconds, as each look takes some of the device's CPU quota, and at most so many 
 def main() -> None:
     """Run the supervisor of this container; exit with 1, and the reason, if the network fails."""
     node = config.read()
+    raise_limit()  # the part inherits it
     supervisor = Supervisor(node)
     try:
         supervisor.run()

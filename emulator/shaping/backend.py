@@ -87,7 +87,7 @@ def boxed(link: Link, backend: Backend, others: Iterable[Link] = ()) -> bool:
     """
     if backend.delay != "packets":
         return False
-    kernels = {"rate", "overhead", "limit"} if backend.rate != "box" else set()
+    kernels = {"rate", "overhead"} if backend.rate != "box" else set()
     without = {"setup"} | kernels
     sides = _sides((link, *others))
     return any(plain_side(side).keys() - without for side in sides)

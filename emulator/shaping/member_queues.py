@@ -43,7 +43,7 @@ def member_queues(
         lines += [
             f"tc class add dev {device} parent {line} classid {own} htb "
             f"rate {tc.bits(share)} burst {ETHERNET} {ceiling}",
-            f"tc qdisc add dev {device} parent {own} {leaf} {tc.queued(side)}",
+            f"tc qdisc add dev {device} parent {own} {leaf} {tc.usual_queue(side)}",
             f"tc filter add dev {device} parent {root} protocol ip u32 "
             f"match ip {end} {address}/32 flowid {own}",
         ]

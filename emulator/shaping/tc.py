@@ -231,7 +231,7 @@ def _chain(side: Side, backend: Backend, changing: bool) -> list[str]:
     if late or losing or modelled:
         chain.append(_netem(side, late, losing, modelled))
     elif side.rate and backend.rate == "htb":
-        chain.append(f"bfifo limit {queued(side) + 2 * SUPERPACKET}")
+        chain.append(f"bfifo limit {usual_queue(side) + 2 * SUPERPACKET}")
     return chain
 
 
@@ -239,7 +239,7 @@ def bucket(side: Side, *, changing: bool) -> str:
     """Return the words of a tbf qdisc for the rate of `side`, which may be `changing`."""
     assert side.rate is not None
     words = [f"tbf rate {bits(side.rate)} burst {usual_burst(side)}"]
-    words += [f"limit {queued(side)}", *_overhead(side)]
+    words += [f"limit {usual_queue(side)}", *_overhead(side)]
     if side.drawn or changing:
         words += [f"peakrate {UNFELT} mtu {ETHERNET}"]
     return " ".join(words)
@@ -251,7 +251,8 @@ def _late(side: Side, backend: Backend) -> bool:
 
 def _modelled(side: Side) -> bool:
     """Return whether the side has keys that only a netem keeps, delay and loss aside."""
-    return bool(side.loss_model or side.duplicate or side.corrupt or side.reorder)
+    drawn = side.loss_model or side.duplicate or side.corrupt or side.reorder
+    return bool(drawn) or side.limit is not None
 
 
 def _netem(side: Side, late: bool, losing: bool, modelled: bool) -> str:
@@ -337,20 +338,10 @@ def _places(side: Side) -> int:
     return math.ceil((under_way + usual_queue(side)) / ETHERNET)
 
 
-def queued(side: Side) -> int:
-    """Return the bytes that the bottleneck queues. A `limit` counts the packets under way, too.
-
-    A netem below a tbf has a limit of its own, and this number counts for nothing.
-    """
-    assert side.rate is not None
-    if side.limit is None:
-        return usual_queue(side)
-    under_way = math.ceil(side.rate / 8 * side.delay)
-    return max(ETHERNET, side.limit * ETHERNET - under_way)
-
-
 def usual_queue(side: Side) -> int:
-    """Return the length in bytes of the queue of a side with a rate and without a `limit`.
+    """Return the length in bytes of the queue of a side with a rate.
+
+    A `limit`, which counts packets, is kept by netem or by the box.
 
     In a dilated run a packet waits as many emulated seconds.
     """

@@ -88,11 +88,13 @@ class PacketBox:
 
 
 @contextmanager
-def packet_box(*words: str, seed: int = 7) -> Iterator[PacketBox]:
-    """Run a box for the block; it must end by SIGTERM without an error."""
+def packet_box(*words: str, seed: int = 7, files: int | None = None) -> Iterator[PacketBox]:
+    """Run a box for the block, which may open `files` files; it must end by SIGTERM."""
     with tempfile.TemporaryDirectory(prefix="emulate-box-") as folder:
         path = Path(folder, "box")
         program = [sys.executable, "-m", "emulator.shaping.box", "--socket", str(path)]
+        if files is not None:
+            program = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *program]
         process = subprocess.Popen(
             [*program, "--seed", str(seed), *words], stdout=subprocess.PIPE, text=True
         )

@@ -182,7 +182,9 @@ def test_a_receiver_refuses_the_keys_of_packets_each_with_its_remedy() -> None:
     assert choose(FULL, links) == Backend(rate="tbf", delay="netem", loss="netem")
     assert choose(TUN, links) == Backend(rate="tbf", delay="packets", loss="box")
     assert choose(BARE, [Link(up=Side(Rate(1e6), overhead=8))]) == Backend(rate="tbf")
-    assert not boxed(Link(up=Side(Rate(1e6), overhead=8, limit=9)), BY_PACKETS)
+    assert not boxed(Link(up=Side(Rate(1e6), overhead=8)), BY_PACKETS)
+    assert boxed(Link(up=Side(limit=9)), BY_PACKETS)
+    assert boxed(Link(up=Side(Rate(1e6), limit=9)), BY_PACKETS)
 
 
 def test_a_correlation_is_kept_by_packets_alone() -> None:

@@ -157,8 +157,7 @@ def test_each_key_in_netems_words(key: str, changes: dict[str, Any], words: str)
     places = changes.get("limit", 184)
     drawn = key not in ("distribution", "uniform", "correlation", "overhead")
     apart = key in ("gemodel", "state", "corrupt")
-    queue = 50 * 1514 - 20_000 if key == "limit" else 250_000
-    tbf = f"{TBF} {queue}{' overhead 8' if key == 'overhead' else ''}"
+    tbf = f"{TBF} 250000{' overhead 8' if key == 'overhead' else ''}"
     if apart:
         tbf = tbf.replace("root handle 504e:", "parent 504e:1 handle 504f:")
     netem = "parent 504f:1 handle 5050:" if apart else "parent 504e:1 handle 504f:"
@@ -177,12 +176,8 @@ def test_each_key_in_netems_words(key: str, changes: dict[str, Any], words: str)
         (
             Side(Rate(8e6), limit=50),
             IN_KERNEL,
-            f"ip link set dev eth0 gso_max_segs 1\n{TBF} 75700 {PEAK}\n",
-        ),
-        (
-            Side(Rate(8e6), Seconds(0.02), limit=50),
-            Backend(rate="tbf", delay="packets"),
-            f"ip link set dev eth0 gso_max_segs 1\n{TBF} 55700 {PEAK}\n",
+            f"ip link set dev eth0 gso_max_segs 1\n{TBF} 250000 {PEAK}\n"
+            "tc qdisc add dev eth0 parent 504e:1 handle 504f: netem limit 50 rate 100gbit\n",
         ),
         (Side(Rate(8e6), overhead=8), WITHOUT_NETEM, f"{TBF} 250000 overhead 8\n"),
         (
@@ -192,16 +187,16 @@ def test_each_key_in_netems_words(key: str, changes: dict[str, Any], words: str)
             "netem limit 10000 duplicate 50.000000% rate 100gbit\n",
         ),
         (
-            Side(Rate(49e3), overhead=4, limit=20),
+            Side(Rate(49e3), overhead=4),
             Backend(rate="htb"),
             CLASSES.replace(
                 "504e:1 htb rate 32gbit burst 1048576 cburst 1048576 quantum 65536",
                 "504e:1 htb rate 49000bit overhead 4 burst 1527 cburst 1527 quantum 1514",
             )
-            + "tc qdisc add dev eth0 parent 504e:1 handle 504f: bfifo limit 161352\n",
+            + "tc qdisc add dev eth0 parent 504e:1 handle 504f: bfifo limit 155296\n",
         ),
     ],
-    ids=["limit", "limit-packets", "overhead-held", "duplicate", "htb"],
+    ids=["limit", "overhead-held", "duplicate", "htb"],
 )
 def test_keys_without_delays_of_the_kernel(side: Side, backend: Backend, expected: str) -> None:
     assert _text(tc.shape(Link(up=side), backend)) == expected

@@ -7,6 +7,7 @@ from typing import Any
 from docker.types import IPAMConfig, IPAMPool
 
 from ...machine import congestion, packet_sizes
+from ...machine.open_files import WANTED
 from ...node import config
 from ...world.cpu_quota import PERIOD
 from ...world.roles import EVALUATOR, SERVER
@@ -16,6 +17,12 @@ CAPABILITIES = ("KILL", "NET_ADMIN", "SETGID", "SETUID")
 rights. The child parses the bytes of peers, and has none of these capabilities."""
 
 PROCESSES = 64
+
+LIMITS = [
+    {"Name": "core", "Soft": 0, "Hard": 0},
+    {"Name": "nofile", "Soft": WANTED, "Hard": WANTED},
+]
+"""Limits of a container's processes, in place of the engine's own."""
 
 SYSCTLS = {"net.ipv4.tcp_orphan_retries": "1"}
 """Kernel parameters of a container. A container outlives the crash of its node, and by default its
@@ -118,7 +125,7 @@ def box(run: str, image: str, labels: dict[str, str], seed: int) -> dict[str, An
         "mounts": [_box_mount(run)],
         "pids_limit": PROCESSES,
         "cpu_shares": SHARES[BOX],
-        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "ulimits": LIMITS,
         "log_config": {"Type": "none", "Config": {}},
         "stdin_open": True,
         "auto_remove": True,
@@ -187,7 +194,7 @@ def container(wanted: Container) -> dict[str, Any]:
         "mounts": [_mount(target, source) for target, source in sorted(wanted.mounts.items())],
         "pids_limit": PROCESSES,
         "sysctls": _sysctls(wanted),
-        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "ulimits": LIMITS,
         "log_config": {
             "Type": "none",
             "Config": {},

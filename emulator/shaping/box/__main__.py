@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 
+from ...machine.open_files import raise_limit
 from .carried_links import CarriedLinks
 from .output_lines import OutputLines
 from .request_socket import RequestSocket
@@ -36,9 +37,10 @@ def main() -> None:
 
 def serve(socket: Path, seed: int, report_every: float, tick: float) -> None:
     """Serve the requests at `socket` until SIGTERM or SIGINT."""
+    files = raise_limit()
     output = OutputLines(1)
     links = CarriedLinks(seed, time.monotonic, output)
-    requests = RequestSocket(socket, links)
+    requests = RequestSocket(socket, links, files)
     ended = _ended(links)
     realtime = _hurry()
     gc.freeze()
@@ -55,6 +57,7 @@ def serve(socket: Path, seed: int, report_every: float, tick: float) -> None:
             output.write({"box": "lateness", "time": round(now, 6), **summary, **cost})
             busy = used - before > BUSY * (now - reported)
             links.loop.tick = tick if busy else 0.0
+            requests.accept_again()
             reported = now
     requests.close()
     links.close()

@@ -7,6 +7,7 @@ import json
 import os
 import socket
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,14 @@ def detach(box: socket.socket, name: str, device: str = "eth0") -> None:
 def _ask(box: socket.socket, request: bytes, ends: Iterable[int] = ()) -> dict[str, Any]:
     """Send a request with descriptors; return the answer. Raises DeploymentError."""
     try:
-        socket.send_fds(box, [request], list(ends))
-        answer: dict[str, Any] = json.loads(box.recv(_LONGEST_ANSWER) or b'{"error": "it ended"}')
+        # a box that refuses a connection has closed it, and its answer waits to be read
+        with suppress(BrokenPipeError):
+            socket.send_fds(box, [request], list(ends))
+        try:
+            packet = box.recv(_LONGEST_ANSWER)
+        except ConnectionResetError:
+            packet = box.recv(_LONGEST_ANSWER)
+        answer: dict[str, Any] = json.loads(packet or b'{"error": "it ended"}')
     except OSError as error:
         raise DeploymentError(f"the packet box does not answer: {error}") from None
     if "error" in answer:

@@ -72,9 +72,9 @@ class CarriedLinks:
             lateness=self.lateness,
             clock=self._clock,
         )
+        self.loop.carry(link)  # may fail, and then there is no link
         self._times[name] += 1
         self._links[name], self._owners[name] = link, owner
-        self.loop.carry(link)
 
     def _change(self, request: LinkRequest, owner: object) -> None:
         link = self._owned(request.name, owner)

@@ -5,7 +5,6 @@ the box a netlink socket of this network, at which the kernel reports changes of
 deletes the wire when it removes the container's network.
 """
 
-import os
 import socket
 import struct
 
@@ -32,15 +31,17 @@ def watch() -> int:
 def is_watch(descriptor: int) -> bool:
     """Return whether `descriptor` is a netlink socket."""
     try:
-        with socket.socket(fileno=os.dup(descriptor)) as watching:
-            return watching.family == socket.AF_NETLINK
+        watching = socket.socket(fileno=descriptor)
     except OSError:
         return False
+    watching.detach()
+    return watching.family == socket.AF_NETLINK
 
 
 def has_departed(descriptor: int, device: str) -> bool:
     """Read the reports that wait at `descriptor`; return whether `device` was deleted."""
-    with socket.socket(fileno=os.dup(descriptor)) as watching:
+    watching = socket.socket(fileno=descriptor)  # no copy: a box may have no descriptor left
+    try:
         for _ in range(_MOST_MESSAGES):
             try:
                 packet = watching.recv(_LONGEST, socket.MSG_DONTWAIT)
@@ -50,7 +51,9 @@ def has_departed(descriptor: int, device: str) -> bool:
                 continue
             if device in deleted(packet):
                 return True
-    return False
+        return False
+    finally:
+        watching.detach()
 
 
 def deleted(packet: bytes) -> list[str]:

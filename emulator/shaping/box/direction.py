@@ -9,7 +9,7 @@ or late request for an address would silence a device for a second.
 """
 
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
@@ -86,11 +86,12 @@ class Direction:
 
     def _set_rate(self, side: Side) -> None:
         """Send at the rate of `side` from here on, if it is the box that shapes it."""
-        shaped = side if self._shapes(side) else replace(side, rate=None)
+        shaped = self._shapes(side) and side.rate is not None
         if self._bucket is not None:
-            self._bucket.change(shaped)
-        elif shaped.rate is not None:
-            self._bucket = TokenBucket(shaped)
+            # a plain side: what waits leaves at once, and is charged for no overhead
+            self._bucket.change(side if shaped else Side())
+        elif shaped:
+            self._bucket = TokenBucket(side)
 
     def _shapes(self, side: Side) -> bool:
         """Return whether the box shapes the rate of `side`."""

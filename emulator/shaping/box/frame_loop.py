@@ -8,6 +8,7 @@ import heapq
 import select
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from itertools import count
 
 from .carried_link import CarriedLink
@@ -37,8 +38,8 @@ class FrameLoop:
 
     def watch(self, descriptor: int, handler: Callable[[], None]) -> None:
         """Call `handler` whenever `descriptor` can be read."""
-        self._handlers[descriptor] = handler
         self._epoll.register(descriptor, select.EPOLLIN)
+        self._handlers[descriptor] = handler
 
     def forget(self, descriptor: int) -> None:
         """Undo `watch`; call it before the descriptor is closed."""
@@ -46,11 +47,15 @@ class FrameLoop:
         self._epoll.unregister(descriptor)
 
     def carry(self, link: CarriedLink) -> None:
-        """Carry the frames of `link` from here on."""
+        """Carry the frames of `link` from here on. Raises OSError, and then carries none."""
+        with ExitStack() as undo:
+            for lane in link.lanes:
+                self._epoll.register(lane.source, select.EPOLLIN)
+                undo.callback(self._epoll.unregister, lane.source)
+            self.watch(link.watch, lambda: self._look_after(link))
+            undo.pop_all()
         for lane in link.lanes:
             self._lanes[lane.source] = link, lane
-            self._epoll.register(lane.source, select.EPOLLIN)
-        self.watch(link.watch, lambda: self._look_after(link))
 
     def _look_after(self, link: CarriedLink) -> None:
         if link.is_gone():

@@ -116,7 +116,9 @@ def _side(way: str, plain: object) -> Side:
 
 
 def _check(side: Side) -> None:
-    """Check the numbers of a side, which a scenario's reader has not seen. Raises ValueError."""
+    """Check the values of a side, which a scenario's reader has not seen. Raises ValueError."""
+    if side.changes:
+        raise ValueError("steps and traces are not played by the box: ask for each change")
     for field in fields(side):
         value = getattr(side, field.name)
         if isinstance(value, bool | int | float):

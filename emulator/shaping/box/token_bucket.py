@@ -1,4 +1,4 @@
-"""Token bucket that shapes a rate in the box: without tbf, or behind duplication.
+"""Token bucket that shapes a rate in the box: without tbf, behind duplication, or with a limit.
 
 The bucket and the queue have the sizes that `tc` gives to tbf. A frame that finds the queue full is
 dropped, as in a modem: unlike tbf, the queue is not on the sender's host, and the sender infers the
@@ -21,8 +21,11 @@ than a busy host's timer may be late."""
 
 
 def needs_bucket(side: Side) -> bool:
-    """Return whether the box shapes the rate of `side` even where the kernel has tbf."""
-    return side.duplicate > 0
+    """Return whether the box shapes the rate of `side` even where the kernel has tbf.
+
+    A duplicate passes the rate behind the box; tbf counts bytes, and a limit counts packets.
+    """
+    return side.duplicate > 0 or side.limit is not None
 
 
 class TokenBucket:

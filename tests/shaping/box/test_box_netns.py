@@ -342,6 +342,18 @@ def test_a_duplicate_passes_the_rate(box: PacketBox, backend: Backend) -> None:
     assert arrivals[-1] - arrivals[0] == pytest.approx(80 * 1042 * 8 / 2e6, rel=0.1)
 
 
+@BACKENDS
+def test_a_limit_counts_packets_however_small(box: PacketBox, backend: Backend) -> None:
+    """Of 150 small datagrams that come within the delay, as many arrive as the limit allows."""
+    side = Side(Rate(1e6), Seconds(0.4), limit=20)
+    with lab() as here:
+        box.attach(here, Link(up=side, down=side), backend)
+        here.ping(1, wait=2.0)
+        for way in WAYS:
+            # a neighbour discovery of IPv6 may have a place
+            assert 16 <= len(here.spray(way, 150, 0.0005, 60)) <= 20
+
+
 @contextmanager
 def _following(box: PacketBox, here: Lab, link: Link, name: str = "") -> Iterator[Any]:
     """Attach the node of `here` for the block; the value is a function that changes the link."""

@@ -103,6 +103,8 @@ HOSTILE = {
     _up(delay=1, reorder=0.1, gap=1e300): "link.up: ",
     _up(limit=-1): "link.up: ",
     _up(rate=1e6, overhead=-2000): "link.up: ",
+    _up(steps=[{"at": 1, "rate": 1e6}]): "link.up: ",
+    _up(trace={"samples": "0 1e6, end 1", "loop": True, "scale": 1, "start": 0}): "link.up: ",
     _up(loss_model={}): "link.up: ",
     _up(loss_model={"gemodel": {"p": 2}}): "link.up: ",
     _up(loss_model={"gemodel": {"p": 0.1, "r": -0.1}}): "link.up: ",

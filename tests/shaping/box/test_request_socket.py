@@ -2,18 +2,24 @@
 
 import json
 import os
+import resource
 import socket
 import time
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 
 from emulator.errors import DeploymentError
 from emulator.shaping.box.attachment import connect, report
 from emulator.shaping.box.link_request import LARGEST, encode
+from emulator.shaping.box.request_socket import RequestSocket
 from emulator.world.link import Link
 from tests.netem.box import PacketBox, packet_box
+
+from .test_link_request import HOSTILE
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +84,72 @@ def test_the_box_outlives_all_of_them(box: PacketBox) -> None:
     assert box.line("lateness")["links"] == 0
     with connect(box.path) as peer:
         assert "error" in _ask(peer, encode("report", "a"))
+
+
+def test_every_hostile_request_is_answered_by_a_refusal(box: PacketBox) -> None:
+    with connect(box.path) as peer:
+        for packet in filter(None, HOSTILE):
+            assert "error" in _ask(peer, packet)
+    assert box.process.poll() is None
+
+
+def test_a_request_that_raises_any_error_is_refused(tmp_path: Path) -> None:
+    """No mistake of the box's own in serving a request ends the links of others."""
+
+    class Broken:
+        loop = Mock()
+
+        def answer(self, *request: object) -> dict[str, Any]:
+            raise ZeroDivisionError("a mistake")
+
+    requests = RequestSocket(tmp_path / "box", cast(Any, Broken()), 1024)
+    end, other = os.pipe()
+    answer = requests._answer(encode("attach", "a", Link()), [end, other], 0, Mock())
+    assert answer == {"error": "the request cannot be served: ZeroDivisionError: 'a mistake'"}
+    for descriptor in (end, other):
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.close(descriptor)
+    requests.close()
+
+
+def test_a_box_without_descriptors_refuses_in_words_and_rests() -> None:
+    with packet_box("--report-every", "0.1", files=40) as box:
+        peers = [connect(box.path) for _ in range(60)]
+        refusals = [_refusal(peer) for peer in peers]
+        answered = [why for why in refusals if why.endswith("a is not attached")]
+        refused = set(refusals) - set(answered)
+        assert len(answered) > 20
+        assert refused == {
+            "the packet box refused: the box may open no more than 40 files, four for each link: "
+            "raise the engine's limit of open files (nofile)"
+        }
+        before = _used(box)
+        box.line("lateness")
+        for _ in range(5):
+            box.line("lateness")
+        assert _used(box) - before < 0.25  # of half a second; a spinning box uses all of it
+        for peer in peers:
+            peer.close()
+        _until(lambda: _descriptors(box) < 20)
+        with connect(box.path) as peer:
+            assert _refusal(peer).endswith("a is not attached")
+
+
+def test_a_box_raises_its_limit_of_open_files(box: PacketBox) -> None:
+    soft, hard = resource.prlimit(box.process.pid, resource.RLIMIT_NOFILE)
+    assert soft == hard
+
+
+def _refusal(peer: socket.socket) -> str:
+    with pytest.raises(DeploymentError) as refused:
+        report(peer, "a")
+    return str(refused.value)
+
+
+def _used(box: PacketBox) -> float:
+    """Return the seconds of a core that the box has used."""
+    words = Path(f"/proc/{box.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_no_box_is_named() -> None:
