@@ -1,12 +1,12 @@
 """The devices of a run from which the server may still hear.
 
-A device is gone for good once a fault without an end silences it, or once its process or container
-has ended and no planned boot follows. A run without any other device applies no more updates, so
-the run ends.
+A device is gone for good once a fault without an end silences it, once its link carries nothing any
+more, or once its process or container has ended and no planned boot follows. A run without any
+other device applies no more updates, so the run ends.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..world import verbs
 from ..world.fault_counts import FaultCounts
@@ -28,11 +28,13 @@ class Survivors:
         schedule: Iterable[tuple[float, Action]],
         idle: Iterable[str] = (),
         reason: str = NONE_LEFT,
+        silent: Mapping[str, float] | None = None,
     ) -> None:
         """Count the devices of a run. `schedule` has its compiled actions with times, in order.
 
         `idle` are devices that never send an update, and count as gone. `reason` says in words why
-        a run ends that has no device left.
+        a run ends that has no device left. `silent` has, by device, the second from which its link
+        carries nothing for good.
         """
         self._devices = devices
         self.reason = reason
@@ -40,6 +42,10 @@ class Survivors:
         self._for_good: dict[str, float] = {}  # when the schedule silences a node for good
         self._last_boot: dict[str, float] = {}
         self._read(schedule)
+        self.silent = dict(silent or {})
+        """The second from which the link of a device carries nothing for good, by device."""
+        for node, at in self.silent.items():
+            self._for_good[node] = min(at, self._for_good.get(node, math.inf))
 
     def _read(self, schedule: Iterable[tuple[float, Action]]) -> None:
         """Find each node's last boot, and the time from which the schedule silences the node."""
@@ -69,7 +75,10 @@ class Survivors:
         return len(self._gone) >= self._devices
 
     def performed(self, node: str, planned: float) -> None:
-        """Note that the action planned for `node` at `planned` seconds has been done."""
+        """Note that the action planned for `node` at `planned` seconds has been done.
+
+        Of a link that carries nothing from then on, no action has to be done.
+        """
         if planned >= self._for_good.get(node, math.inf):
             self._gone.add(node)
 

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from heapq import merge
 from typing import Protocol
 
 from ..core.survivors import Survivors
 from ..log.records import Record
 from ..scenario import Scenario, Timed
+from ..scenario.silent_links import silent_links
 from ..scenario.timeline import ends_beyond
 from ..world.verbs import Action
 from .cancel import Canceled
@@ -97,22 +98,28 @@ def _survivors(scenario: Scenario, timeline: Sequence[Timed]) -> Survivors:
     A device whose fault ends after the run's last moment is not gone.
     """
 
-    def read(schedule: Iterable[Timed]) -> Survivors:
+    def read(schedule: Sequence[Timed]) -> Survivors:
         actions = ((timed.at, timed.action) for timed in schedule)
-        return Survivors(len(scenario.nodes), actions, idle, none_left(scenario, idle))
+        silent = silent_links(scenario, schedule)
+        return Survivors(len(scenario.nodes), actions, idle, none_left(scenario, idle), silent)
 
     idle = idle_devices(scenario)
     survivors = read(timeline)
     if not survivors.doomed:
         return survivors
     # compiles the timeline again, which may be long
-    return read(chain(timeline, ends_beyond(scenario)))
+    return read([*timeline, *ends_beyond(scenario)])
 
 
 def _play(timeline: Sequence[Timed], runtime: Runtime, survivors: Survivors) -> None:
-    for timed in timeline:
-        if not runtime.wait(until=timed.at):
+    silent = sorted((at, node) for node, at in survivors.silent.items())
+    planned = ((timed.at, timed.action.node, timed.action) for timed in timeline)
+    begun: Iterable[tuple[float, str, Action | None]] = ((at, node, None) for at, node in silent)
+    # at equal times the action comes first, by which the link carries nothing
+    for at, node, action in merge(planned, begun, key=lambda entry: entry[0]):
+        if not runtime.wait(until=at):
             return
-        runtime.perform(timed.action, timed.at)
-        survivors.performed(timed.action.node, timed.at)
+        if action is not None:
+            runtime.perform(action, at)
+        survivors.performed(node, at)
     runtime.wait(until=math.inf)

@@ -19,14 +19,12 @@ from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
 from ..scenario.demand import small_devices
 from ..scenario.initial_model import initial_model
-from ..scenario.reshaped_links import reshaped_links
+from ..scenario.link_moments import WAYS, link_moments
 from ..schedules import Sequential
-from ..shaping.tc import FASTEST, SLOWEST
-from ..units import Rate, Share
-from ..world.bottleneck import SharedLink
+from ..shaping.bounds import SLOWEST, out_of_bounds
+from ..units import Share
 from ..world.laws import Fixed, Law, Uniform
-from ..world.link import Link, Side
-from ..world.link_course import link_at
+from ..world.link import Side
 from .certain_crashes import never_ends
 from .data_split import DataSplit, split_data
 from .host_dilation import with_dilation
@@ -116,7 +114,7 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
         )
     yield from missing_imports(scenario)
     yield from _quotas(scenario)
-    yield from _rates(scenario)
+    yield from _bounds(scenario)
     if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):
         yield HostError(f"tcp.congestion: {why}")
     short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
@@ -137,32 +135,21 @@ def _quotas(scenario: Scenario) -> Iterator[HostError]:
             )
 
 
-def _rates(scenario: Scenario) -> Iterator[ScenarioError]:
-    dilation = scenario.dilation
-    for name, link in _links(scenario):
-        for way in ("up", "down"):
-            rate = getattr(link, way).rate
-            if rate is not None and not SLOWEST <= rate / dilation < FASTEST:
-                slower = f" divided by the dilation {dilation:g}" if dilation != 1 else ""
-                yield ScenarioError(
-                    f"{name}.{way}.rate: {rate}{slower} is not from {Rate(SLOWEST)} to below "
-                    f"{Rate(FASTEST)}, which the kernel can shape; without a rate a link is "
-                    "unlimited"
-                )
+def _bounds(scenario: Scenario) -> Iterator[ScenarioError]:
+    """Refuse links that are beyond the bounds of the kernel or the box at some moment.
 
-
-def _links(scenario: Scenario) -> Iterator[tuple[str, Link | SharedLink]]:
-    yield "server.link", scenario.server.link
+    A trace's rate may be as low as it likes: the kernel plays the lowest that it can.
+    """
     for number, bottleneck in enumerate(scenario.bottlenecks):
-        yield f"bottlenecks[{number}]", bottleneck.shared
-    for number, group in enumerate(scenario.devices):
-        yield f"devices[{number}].link", link_at(group.link)
-        for way in ("up", "down"):
-            for place, step in enumerate(getattr(group.link, way).steps):
-                yield f"devices[{number}].link, steps[{place}]", Link(**{way: Side(rate=step.rate)})
-    for name, links in reshaped_links(scenario).items():
-        for link in links:
-            yield f"{name}: link under a fault", link
+        for way in WAYS:
+            shared = getattr(bottleneck.shared, way)
+            side = Side(shared.rate, shared.delay)
+            for sentence in out_of_bounds(side, scenario.dilation):
+                yield ScenarioError(f"bottlenecks[{number}].{way}.{sentence}")
+    for moment in link_moments(scenario):
+        lowest = 0.0 if moment.traced else SLOWEST
+        for sentence in out_of_bounds(moment.side, scenario.dilation, lowest=lowest):
+            yield ScenarioError(f"{moment.place}{moment.part}.{sentence}")
 
 
 def _tensorflow() -> Iterator[HostError]:

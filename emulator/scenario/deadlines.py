@@ -12,6 +12,7 @@ from ..schedules import Sequential
 from ..synchronization import ComputeGroups, FedAvg, LocalSGD
 from ..units import Seconds
 from ..world.link import Side
+from ..world.link_course import side_course
 from .demand import Shortfall
 from .devices import Group
 from .model import Scenario
@@ -47,7 +48,7 @@ def late_groups(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
 def too_short(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
     """Return a warning if no device of `scenario` can make an update before `stop.time`.
 
-    `step` None counts as no time, and so does a transfer over a link that changes by itself.
+    `step` None counts as no time. A link that changes by itself counts as its fastest moment.
     """
     if scenario.stop.time is None:
         return []
@@ -116,7 +117,9 @@ def _first(scenario: Scenario, group: Group) -> float:
 
 
 def _least(side: Side, size: int) -> float:
-    return 0.0 if side.changes else side.transfer(size)
+    if not side.changes:
+        return side.transfer(size)
+    return min(each.transfer(size) for each in side_course(side).sides)
 
 
 def _batches(scenario: Scenario) -> int:

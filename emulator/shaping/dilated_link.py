@@ -5,6 +5,7 @@ from typing import Any
 
 from ..units import Rate, Seconds
 from ..world.link import Link, Side
+from .bounds import SLOWEST, playable
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,16 @@ def dilation_of(link: Link) -> float:
 def dilated_side(side: Side, dilation: float) -> Side:
     """Return `side` in real time, of which `dilation` seconds pass in an emulated second.
 
-    Rates are divided and times multiplied. Shares of packets, and bytes, stay.
+    Rates are divided, but not below the lowest that can be played, and times multiplied. Shares of
+    packets, and bytes, stay.
     """
-    if dilation == 1:
+    if dilation == 1 and (side.rate is None or side.rate >= SLOWEST):
         return side
     values: dict[str, Any] = {each.name: getattr(side, each.name) for each in fields(side)}
     for name in ("delay", "jitter", "setup"):
         values[name] = Seconds(values[name] * dilation)
     if side.rate is not None:
-        values["rate"] = Rate(side.rate / dilation)
+        values["rate"] = playable(side.rate / dilation)
     return slowed(Side(**values), dilation)
 
 

@@ -14,9 +14,9 @@ the shares are max-min fair, whatever the congestion control of the senders. Pit
 from collections.abc import Sequence
 from typing import Literal
 
-from ..units import Rate
 from ..world.link import ETHERNET, Side
 from . import tc
+from .bounds import playable
 
 
 def member_queues(
@@ -30,7 +30,7 @@ def member_queues(
     assert side.rate is not None
     root, line = f"{tc.HANDLE:x}:", f"{tc.HANDLE:x}:1"
     longest = tc.usual_burst(side) if cut else ETHERNET
-    share = Rate(max(tc.SLOWEST, side.rate / len(members)))
+    share = playable(side.rate / len(members))
     ceiling = f"ceil {tc.bits(side.rate)} cburst {tc.usual_burst(side)} quantum {longest}"
     leaf = f"tbf rate {tc.UNFELT} burst {longest} limit" if cut else "bfifo limit"
     lines = [

@@ -56,12 +56,6 @@ UNRATED_QUEUE = 10_000
 """Packets that an unrated link queues; more than TCP's windows have under way."""
 UNFELT = "100gbit"
 """Rate for mechanisms that need a rate although the link has none; too high to matter."""
-FASTEST = 100e9
-"""Upper limit of a rate, exclusive, in bits per second: a peak rate above it is needed,
-`UNFELT`."""
-SLOWEST = 100.0
-"""Lower limit of a rate in bits per second. The kernel keeps the time of a burst in 32 bits of 64
-ns, 275 s, and a frame takes longer than that below 45 bit/s."""
 ANY_SEGMENTS = 65535
 """Segments in a superpacket without a limit."""
 _KINDS = ("tbf", "netem", "bfifo", "htb")

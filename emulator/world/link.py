@@ -21,6 +21,8 @@ FRAME = ETHERNET / SEGMENT
 Distribution: TypeAlias = Literal["normal", "uniform", "pareto", "paretonormal"]
 """netem's distributions of the delay."""
 
+SILENT = 1 - 5e-7
+"""Share of lost packets from which none arrives: nft and tc round it to 100 %."""
 _OPTIONAL = {"optional": True}
 """Metadata of a key that a resolved scenario and other files name only where it is set."""
 _MOST_OVERHEAD = 1000
@@ -185,6 +187,11 @@ class Side:
         """Share of packets that do not arrive whole, in the long run."""
         lost = float(self.loss) if self.loss_model is None else self.loss_model.chain.mean
         return 1 - (1 - lost) * (1 - self.corrupt) if self.corrupt else lost
+
+    @property
+    def silent(self) -> bool:
+        """Whether no packet arrives whole, in the long run."""
+        return self.lost >= SILENT
 
     def transfer(self, size: float) -> float:
         """Return the seconds until the last bit of `size` application bytes arrives."""

@@ -16,8 +16,10 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ..units import Fraction, Rate, Seconds
-from .link import Link, Side
+from .link import SILENT, Link, Side
+from .reshaping import reshaped
 from .traces import Sample
+from .verbs import Setting
 
 OUTAGE = Rate(100)
 """Rate in place of a trace's zero: the slowest that the kernel shapes. Packets wait in the queue,
@@ -121,6 +123,39 @@ def _moment(own: Side, sample: Sample, scale: float) -> Side:
         gap=own.gap if delay else 1,
     )
     return made if sample.loss is None else replace(made, loss=Fraction(sample.loss))
+
+
+def silent_from(link: Link, setting: Setting | None = None, draw: float = 0.0) -> float:
+    """Return the second of the run from which `link` carries nothing for good; infinite if never.
+
+    `setting`: that of the verb `reshape` in force; None: none is. A link carries nothing while one
+    of its directions loses all packets, or stands in an outage of its trace.
+    """
+    if setting is not None and "link" in setting:
+        link = reshaped(link, setting)
+    loss = (setting or {}).get("loss", 0.0)
+    return min(_silent_from(side, loss, draw) for side in (link.up, link.down))
+
+
+@lru_cache(maxsize=64)
+def _silent_from(side: Side, loss: float, draw: float) -> float:
+    """Return when `side`, with an added `loss`, begins to carry nothing for good."""
+    course = side_course(side)
+
+    def silent(each: Side) -> bool:
+        outage = side.trace is not None and each.rate is not None and each.rate <= OUTAGE
+        return outage or 1 - (1 - each.lost) * (1 - loss) >= SILENT
+
+    states = [silent(each) for each in course.sides]
+    if course.period < math.inf:
+        return 0.0 if all(states) else math.inf
+    index = len(states)
+    while index and states[index - 1]:
+        index -= 1
+    if index == len(states):
+        return math.inf
+    begin = 0.0 if side.trace is None else side.trace.begin(draw)
+    return max(0.0, course.times[index] - begin)
 
 
 # -- bounds ----------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from .own_model_file import find_own_model
 from .plugin_files import find_plugin_files
 from .profiles import Library, inline
 from .trace_files import find_traces
+from .unusable_links import check_carrying
 from .wording import explain
 from .yaml_subset import parse, read
 
@@ -73,6 +74,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
         check_batteries(document, scenario)
         check_numbers(document, scenario)
         check_degraded(document, scenario)
+        check_carrying(document, scenario)
     if document.mistakes or scenario is None:
         raise document.refusal()
     return scenario

@@ -11,14 +11,12 @@ from ...units import Fraction
 from ...world import reshaping
 from ...world.delay_draws import QUANTILES
 from ...world.link import Link, Side
+from ..bounds import out_of_bounds
 from ..dilated_link import dilation_of, slowed
-from ..tc import FASTEST, SLOWEST
 
 LARGEST = 32_768
 """Most bytes of a request."""
 LONGEST_NAME = 128
-LONGEST_TIME = 3600.0
-"""Longest delay of a link in seconds."""
 MOST_DILATION = 1000.0
 """Largest dilation of a link's queues."""
 
@@ -129,10 +127,8 @@ def _check(side: Side) -> None:
         for values in side.loss_model.plain().values():
             for name, value in values.items():
                 _check_number(name, Fraction(value))
-    if side.rate is not None and not SLOWEST <= side.rate < FASTEST:
-        raise ValueError(f"rate {side.rate} is not from {SLOWEST} to {FASTEST} bit/s")
-    if not max(side.delay, side.jitter, side.setup) <= LONGEST_TIME:
-        raise ValueError(f"a time is above {LONGEST_TIME} s")
+    for sentence in out_of_bounds(side):
+        raise ValueError(sentence)
 
 
 def _check_number(name: str, value: float) -> None:

@@ -11,6 +11,7 @@ from collections import deque
 from ...units import Rate
 from ...world.link import Side
 from .. import tc
+from ..bounds import FASTEST
 from .tap import wire_bytes
 
 Left = tuple[float, int, bytes, bool]
@@ -43,7 +44,7 @@ class TokenBucket:
         Without a rate the frames in the queue leave at once. A limit counts packets instead of
         bytes, and is not the bucket's.
         """
-        rate = side.rate or Rate(tc.FASTEST)
+        rate = side.rate or Rate(FASTEST)
         self._pace = 8 / rate  # seconds per byte
         rated = Side(rate) if side.rate is None else side
         self._saved, room = tc.usual_burst(rated) * self._pace, tc.usual_queue(rated)

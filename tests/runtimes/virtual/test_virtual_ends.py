@@ -21,6 +21,8 @@ OVERLAPPING = SCENARIO.replace(
   - {kind: partition, nodes: [adsl-2], at: 1.9s, lasts: 2s}""",
 )
 
+SEVERED = "{kind: partition, nodes: [adsl], at: 1s}"
+
 Played: TypeAlias = tuple[Path, dict[str, Any], Onlooker]
 
 
@@ -55,6 +57,31 @@ def happened(folder: Path, what: str) -> list[PlainRecord]:
             ["faults=[{kind: partition, nodes: [adsl, fiber], at: 1s}]"],
             ("failed", "failed"),
             "every device is down or cut off for good",
+        ),
+        *(
+            (  # each device in another way: cut off, and by a link that carries nothing any more
+                [f"devices[1].link={{up: {side}}}", f"faults=[{SEVERED}{fault}]"],
+                ("failed", "failed"),
+                "every device is down or cut off for good",
+            )
+            for side, fault in (
+                ("{rate: 8mbit, steps: [{at: 2s, loss: 100%}]}", ""),
+                ("{delay: 5ms, trace: {samples: '0 8e6, 2 0, end 3', loop: false}}", ""),
+                ("{trace: {samples: '0 8e6 0.01 0, 2 8e6 0.01 1, end 3', loop: false}}", ""),
+                (
+                    "{rate: 8mbit, steps: [{at: 3s, loss: 100%}]}",
+                    ", {kind: degrade, nodes: [fiber], at: 2s, lasts: 2s, loss: 100%}",
+                ),
+            )
+        ),
+        (  # the link carries something again
+            [
+                "stop={updates: 300}",
+                f"faults=[{SEVERED}, {{kind: degrade, nodes: [fiber], at: 1s, lasts: 1s, "
+                "loss: 100%}]",
+            ],
+            ("success", "updates"),
+            "",
         ),
     ],
 )
