@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,6 +14,7 @@ from ..machine.host import Host, lacks_containers
 from .options import JSON_OPTION
 
 if TYPE_CHECKING:
+    from ..runtimes.docker.engine_traits import Lack
     from ..shaping.features import Features
 
 LEAST_MEMORY = 2 << 30
@@ -99,9 +101,22 @@ def _image(client: Any) -> list[Finding]:
         return [Finding("image", False, str(error))]
     sound = Finding("image", True, f"{node_image.name()} {image.id[:19]}, made of this code")
     try:
-        return [sound, Finding("shaping", True, service(probing.probe(client, image.id)))]
+        probed = probing.examine(client, image.id)
     except EmulatorError as error:
         return [sound, Finding("shaping", False, str(error))]
+    return [sound, Finding("shaping", True, service(probed.features)), _limits(probed.lacks)]
+
+
+def _limits(lacks: Sequence["Lack"]) -> Finding:
+    """Return whether the engine sets the limits of devices; `lacks` are those that it does not."""
+    from ..runtimes.docker.engine_traits import GROUPS
+
+    if not lacks:
+        found = "the engine keeps CPU quotas, memory limits, mounts and users"
+        return Finding("limits", True, found, optional=True)
+    words = "; ".join(lack.words for lack in lacks)
+    remedy = f"{GROUPS}; a scenario that needs a missing limit is refused"
+    return Finding("limits", False, f"the engine: {words}", remedy, optional=True)
 
 
 def service(features: "Features") -> str:
@@ -148,8 +163,8 @@ def doctor(as_json: bool) -> None:
     """Check whether this machine has everything that a run needs, and name the remedies.
 
     The checks look at memory, TensorFlow, the data sets, the Docker engine, the image, the kernel's
-    means of shaping links, and containers left by dead runs. The exit code is 1 if a run could not
-    be played.
+    means of shaping links, the limits that the engine sets, and containers left by dead runs. The
+    exit code is 1 if a run could not be played.
     """
     findings = examine()
     if as_json:

@@ -100,7 +100,7 @@ def test_nowhere_to_write(
         lambda client: play_containers.node_image.NodeImage("1", {}),
     )
     monkeypatch.setattr(play_containers, "remove_dead", lambda *anything: None)
-    monkeypatch.setattr(play_containers, "backend_for", lambda *anything: Backend())
+    monkeypatch.setattr(play_containers, "backend_for", lambda *anything, **more: Backend())
     monkeypatch.setattr(play_containers, "ready", lambda model, seed: tmp_path)
     (tmp_path / "file").touch()
     result = refused(emulate, scenario(tmp_path), "--runs", "file/runs")

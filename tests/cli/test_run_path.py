@@ -101,7 +101,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     monkeypatch.setattr(play_containers, "connect", lambda: made)
     monkeypatch.setattr(play_containers.node_image, "require", lambda client: image)
     monkeypatch.setattr(play_containers, "remove_dead", lambda *anything: None)
-    monkeypatch.setattr(play_containers, "backend_for", lambda *anything: Backend())
+    monkeypatch.setattr(play_containers, "backend_for", lambda *anything, **more: Backend())
     monkeypatch.setattr(play_containers, "ready", lambda model, seed: tmp_path)
     monkeypatch.setattr(container_runtime, "Stdio", Silence)
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *anything: ())

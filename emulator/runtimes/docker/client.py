@@ -12,6 +12,7 @@ from docker.errors import APIError, DockerException
 from ...errors import DeploymentError, HostError
 from ...machine.host import lacks_containers
 from .endpoint import endpoint
+from .engine_traits import refusal
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,7 +43,8 @@ _ADDRESSES = {
 def connect() -> DockerClient:
     """Return a client of the engine that `endpoint` chooses.
 
-    Raises HostError if this system has no containers or no engine answers.
+    Raises HostError if this system has no containers, if no engine answers, or if no run can be
+    played on the engine.
     """
     if why := lacks_containers():
         raise HostError(why)
@@ -51,9 +53,11 @@ def connect() -> DockerClient:
         client = DockerClient(
             base_url=chosen.address, tls=chosen.tls or False, timeout=120, max_pool_size=32
         )
-        client.ping()
+        why = refusal(client.info(), client.version())
     except (DockerException, requests.RequestException) as error:
         raise HostError(f"no Docker engine answers at {chosen}: {_reason(error)}: {HOW}") from error
+    if why:
+        raise HostError(f"the Docker engine at {chosen}: {why}")
     return client
 
 

@@ -186,7 +186,7 @@ def get_ready(
     client = connect()
     image = node_image.require(client)
     remove_dead(client, view.progress)
-    backend = backend_for(client, image.id, scenario, planned, shaping)
+    backend = backend_for(client, image.id, scenario, planned, shaping, tell=view.progress)
     view.progress(f"shaping: {described(backend.plain())}")
     view.progress("graphs")
     graph = ready(scenario.training.network, scenario.seed)

@@ -1,80 +1,171 @@
-"""Probes this kernel's means to shape links, in a container with the rights of a node's."""
+"""Probes the engine and the kernel's means to shape links, in a container made as a node's."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
 from docker.errors import APIError
-from docker.types import LogConfig
 
 from ...errors import DeploymentError, HostError
+from ...machine.cache import cache
+from ...node import config
 from ...runs.folder import new_id
 from ...scenario import Device, Scenario, Timed
+from ...scenario.devices import MEMORY
 from ...scenario.reshaped_links import reshaped_links
 from ...shaping.backend import Backend, Delay, choose
 from ...shaping.features import Features
 from ...world.link import Link, Side
 from ...world.verbs import row
+from . import spec
 from .cleanup import clean_up
 from .client import finished, refusals
+from .endpoint import endpoint
+from .engine_traits import OTHER, Lack, broken, lacks, unlimited
 from .labels import LOCK, ROLE, RUN
 from .owners import owned, place
-from .spec import TUN
+from .prepare import NOBODY
+from .spec import Container
 
-PROBE = ["python3", "-m", "emulator.shaping.probe"]
+CORES = 1.0
+"""CPU quota of the probe; an engine of one core gives no more."""
+
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""File with an id of the running kernel."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The answers of the engine, and of a container made as a node's."""
+
+    features: Features
+    lacks: tuple[Lack, ...]
+    """Limits of containers that the engine does not set."""
 
 
 def probe(client: DockerClient, image: str) -> Features:
-    """Try every mechanism in a throwaway container; return the features that work.
+    """Return the kernel's means of shaping; raises as `examine` does."""
+    return examine(client, image).features
 
-    The run has no id before its folder is created, so the probe is labelled with its own.
+
+def examine(client: DockerClient, image: str) -> Probed:
+    """Try mounts, limits and every means of shaping in a throwaway container.
+
+    The run has no id before its folder is created, so the probe is labelled with its own. Raises
+    HostError if containers cannot use a run's files, or run on another kernel.
     """
     run = new_id()
-    with owned(run), refusals("probing what the kernel can shape"):
+    with (
+        owned(run),
+        _files(run) as folder,
+        refusals("probing what the engine can do"),
+        _warnings(client) as warnings,
+    ):
         try:
-            return Features.read(json.loads(_answer(client, image, run)))
+            report = json.loads(_answer(client, image, run, folder))
         finally:
             clean_up(client, run)
+        known = lacks(client.info(), warnings)
+    if report["boot"] != BOOT.read_text().strip():
+        raise HostError(
+            f"the engine at {endpoint()} runs containers on another kernel, as Docker Desktop does "
+            "in a virtual machine, or on another machine: its clock is not this one's, so no fault "
+            f"would strike in time: {OTHER}"
+        )
+    if report["mounts"]:
+        raise HostError(
+            f"a node's process cannot use the files that a container mounts: {report['mounts']}: "
+            f"another user (id {_user()}) must be allowed to read below the cache and the folder "
+            "of runs: name other places in EMULATE_CACHE and --runs"
+        )
+    return Probed(
+        Features.read(report["features"]), tuple(dict.fromkeys(known + unlimited(report)))
+    )
 
 
-def _answer(client: DockerClient, image: str, run: str) -> bytes:
-    container = _started(client, image, run)
+def _user() -> int:
+    return os.getuid() or NOBODY
+
+
+@contextmanager
+def _files(run: str) -> Iterator[Path]:
+    """Lay down a configuration and an output folder, as a run's, for the block."""
+    folder = cache("probes", run)
+    try:
+        (folder / "output").mkdir(parents=True)
+        (folder / "node.json").write_text("{}")
+        # the umask may be any
+        for path, mode in (
+            (folder, 0o755),
+            (folder / "output", 0o755),
+            (folder / "node.json", 0o644),
+        ):
+            path.chmod(mode)
+        if os.getuid() == 0:
+            shutil.chown(folder / "output", NOBODY, NOBODY)
+        yield folder
+    except OSError as error:
+        raise HostError(f"cannot write {folder}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _warnings(client: DockerClient) -> Iterator[list[str]]:
+    """Collect the warnings with which the engine creates containers; its client drops them."""
+    found: list[str] = []
+
+    def take(response: Any, *anything: Any, **more: Any) -> None:
+        if response.request.path_url.partition("?")[0].endswith("/containers/create"):
+            found.extend((response.json() if response.ok else {}).get("Warnings") or ())
+
+    hooks = client.api.hooks["response"]
+    hooks.append(take)
+    try:
+        yield found
+    finally:
+        hooks.remove(take)
+
+
+def _answer(client: DockerClient, image: str, run: str, folder: Path) -> bytes:
+    container = _started(client, image, run, folder)
     if container.wait()["StatusCode"]:
         words = container.logs(stdout=False).decode(errors="replace").strip()
-        raise DeploymentError(f"the probe of the kernel failed: {words}")
+        raise DeploymentError(f"the probe of the engine failed: {words}")
     answer: bytes = container.logs(stderr=False)
     return answer
 
 
-def _started(client: DockerClient, image: str, run: str) -> Any:
+def _started(client: DockerClient, image: str, run: str, folder: Path) -> Any:
     """Start the probe, with `TUN` if the engine can give it; return the container."""
     try:
-        container = _created(client, image, run, [TUN])
-        container.start()
-    except APIError:
-        container = _created(client, image, run, [])
-        container.start()
-    return container
+        return _start(client, image, run, folder, tun=True)
+    except APIError as error:
+        if "bind source path does not exist" in str(error.explanation):
+            raise HostError(
+                f"the engine at {endpoint()} does not see {folder}, as one of another machine, or "
+                "one that may read some folders only (Docker from a snap sees no hidden folders): "
+                f"name a folder that it sees in EMULATE_CACHE and --runs, or {OTHER}"
+            ) from error
+        return _start(client, image, run, folder, tun=False)
 
 
-def _created(client: DockerClient, image: str, run: str, devices: list[str]) -> Any:
-    return finished(
-        client.containers.create,
-        image,
-        entrypoint=PROBE,
-        command=[],
-        network_mode="none",
-        devices=devices,
-        cap_drop=["ALL"],
-        cap_add=["NET_ADMIN"],
-        security_opt=["no-new-privileges"],
-        read_only=True,
-        tmpfs={"/tmp": "size=1m", "/run": "size=1m"},
-        log_config=LogConfig(type="json-file"),
-        labels={RUN: run, LOCK: str(place(run)), ROLE: "probe"},
+def _start(client: DockerClient, image: str, run: str, folder: Path, *, tun: bool) -> Any:
+    marks = {RUN: run, LOCK: str(place(run)), ROLE: "probe"}
+    mounts = {str(config.PATH): folder / "node.json", str(config.OUTPUT): folder / "output"}
+    wanted = Container(
+        f"probe{'' if tun else '-2'}", image, "", marks, mounts, cpu=CORES, memory=int(MEMORY)
     )
+    command = ["python3", "-m", "emulator.node.engine_probe", str(_user())]
+    container = finished(client.containers.create, **spec.probe(wanted, command, tun=tun))
+    container.start()
+    return container
 
 
 def backend_for(
@@ -85,17 +176,23 @@ def backend_for(
     shaping: Delay | None = None,
     *,
     boxes: bool = True,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Backend:
     """Choose the means by which this kernel shapes and cuts the links of `scenario`.
 
     `timeline`: the scenario's compiled schedule; `shaping` forces the means of delays; `boxes`:
-    whether a box could hold packets. Raises HostError if the kernel lacks a means.
+    whether a box could hold packets; `tell` shows what the engine does not keep. Raises HostError
+    if the kernel lacks a means, or the engine a limit that `scenario` needs.
     """
     links = {scenario.server.link, *(device.link for device in scenario.nodes)}
     links.update(*set(reshaped_links(scenario).values()))
     links.update(_around_bottlenecks(scenario))
-    found = probe(client, image)
-    features = found if boxes else replace(found, tun=False)
+    found = examine(client, image)
+    if wrong := [*broken(found.lacks, scenario, timeline)]:
+        raise HostError(f"the engine at {endpoint()}: {'; '.join(wrong)}")
+    for lack in found.lacks:
+        tell(f"engine: {lack.words}")
+    features = found.features if boxes else replace(found.features, tun=False)
     wanted = cuts_needed(timeline, scenario.nodes, features)
     # an empty battery is a loss of power, too
     cuts = wanted or (bool(scenario.batteries) and features.nftables)

@@ -52,9 +52,25 @@ LONGEST_PERIOD = 1_000_000
 LEAST_TIME = 1_000
 """Microseconds. The engine refuses a shorter time in a period."""
 
-ALONE = {"com.docker.network.bridge.inhibit_ipv4": "true"}
-"""Options that give the bridge no address. An internal network leads nowhere beyond the host, but
-by the bridge's address it would lead to every port on which the host listens at 0.0.0.0."""
+ALONE = {
+    "com.docker.network.bridge.inhibit_ipv4": "true",
+    "com.docker.network.enable_ipv6": "false",
+}
+"""Options that give the bridge no address, and containers only one of version 4. An internal
+network leads nowhere beyond the host, but by the bridge's address it would lead to every port on
+which the host listens at 0.0.0.0. An engine may have networks with IPv6 by default."""
+
+CONFINED: dict[str, Any] = {
+    "cap_drop": ["ALL"],
+    # SELinux lets no labelled container read a file in somebody's home
+    "security_opt": ["no-new-privileges", "label=disable"],
+    # users are this host's, also on an engine that remaps them: they own the mounted files
+    "userns_mode": "host",
+    # control groups are read below the container's own, whichever the engine's default is
+    "cgroupns": "private",
+    "read_only": True,
+}
+"""Options of all containers. `engine_traits` tells which engines cannot keep them."""
 
 
 @dataclass(frozen=True)
@@ -119,9 +135,7 @@ def box(run: str, image: str, labels: dict[str, str], seed: int) -> dict[str, An
         "entrypoint": ["python3", "-m", "emulator.node.box_life"],
         "command": ["--socket", str(config.BOX), "--seed", str(seed)],
         "network_mode": "none",
-        "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"],
-        "read_only": True,
+        **CONFINED,
         "mounts": [_box_mount(run)],
         "pids_limit": PROCESSES,
         "cpu_shares": SHARES[BOX],
@@ -145,10 +159,8 @@ def foreign_end(
         "labels": labels,
         "entrypoint": ["python3", "-m", "emulator.node.foreign_end"],
         "network_mode": f"container:{container}",
-        "cap_drop": ["ALL"],
+        **CONFINED,
         "cap_add": ["NET_ADMIN"],
-        "security_opt": ["no-new-privileges"],
-        "read_only": True,
         "tmpfs": {"/tmp": "size=1m", "/run": "size=1m"},
         "mounts": [_box_mount(run)] if boxed else [],
         "devices": [TUN] if boxed else [],
@@ -186,10 +198,8 @@ def container(wanted: Container) -> dict[str, Any]:
         "hostname": wanted.node,
         "labels": wanted.labels,
         "network": wanted.network,
-        "cap_drop": ["ALL"],
+        **CONFINED,
         "cap_add": list(CAPABILITIES),
-        "security_opt": ["no-new-privileges"],
-        "read_only": True,
         "tmpfs": {"/tmp": f"size={16 + _mebibytes(wanted.kept)}m,mode=1777", "/run": "size=1m"},
         "mounts": [_mount(target, source) for target, source in sorted(wanted.mounts.items())],
         "pids_limit": PROCESSES,
@@ -218,6 +228,24 @@ def container(wanted: Container) -> dict[str, Any]:
     if wanted.memory is not None:
         kwargs["mem_limit"] = kwargs["memswap_limit"] = wanted.memory
     return kwargs
+
+
+def probe(wanted: Container, command: list[str], *, tun: bool) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: a container that only reports.
+
+    Apart from the network it is made as a node's. `tun`: whether it asks for `TUN`.
+    """
+    kwargs = container(wanted)
+    del kwargs["network"]
+    return kwargs | {
+        "network_mode": "none",
+        "entrypoint": command,
+        "command": [],
+        "devices": [TUN] if tun else [],
+        "log_config": {"Type": "json-file", "Config": {}},
+        "stdin_open": False,
+        "auto_remove": False,
+    }
 
 
 def cpu_quota(cpu: float | None, dilation: float = 1.0) -> tuple[int, int] | None:

@@ -40,7 +40,9 @@ def test_a_container_word_for_word() -> None:
         "network": "emulate-abc123-wan",
         "cap_drop": ["ALL"],
         "cap_add": ["KILL", "NET_ADMIN", "SETGID", "SETUID"],
-        "security_opt": ["no-new-privileges"],
+        "security_opt": ["no-new-privileges", "label=disable"],
+        "userns_mode": "host",
+        "cgroupns": "private",
         "read_only": True,
         "tmpfs": {"/tmp": "size=16m,mode=1777", "/run": "size=1m"},
         "mounts": [
@@ -99,7 +101,9 @@ def test_the_box_word_for_word() -> None:
         "command": ["--socket", "/box/socket", "--seed", "7"],
         "network_mode": "none",
         "cap_drop": ["ALL"],
-        "security_opt": ["no-new-privileges"],
+        "security_opt": ["no-new-privileges", "label=disable"],
+        "userns_mode": "host",
+        "cgroupns": "private",
         "read_only": True,
         "mounts": [
             {
@@ -132,7 +136,10 @@ def test_a_network_word_for_word() -> None:
         "name": "emulate-abc123-wan",
         "driver": "bridge",
         "internal": True,
-        "options": {"com.docker.network.bridge.inhibit_ipv4": "true"},
+        "options": {
+            "com.docker.network.bridge.inhibit_ipv4": "true",
+            "com.docker.network.enable_ipv6": "false",
+        },
         "labels": MARKS,
     }
 
@@ -171,7 +178,7 @@ def test_compose_makes_the_same_containers(name: str) -> None:
     assert service["mem_limit"] == service["memswap_limit"] == f"{limits[name] / 2**20:.0f}m"
     assert service.get("cpu_shares") == ours.get("cpu_shares")
     alike = ("cap_drop", "cap_add", "read_only", "security_opt", "pids_limit", "sysctls")
-    for key in (*alike, "stdin_open"):
+    for key in (*alike, "stdin_open", "userns_mode"):
         assert service[key] == ours[key]
     assert service["tmpfs"] == [f"{path}:{how}" for path, how in ours["tmpfs"].items()]
     targets = {volume.split(":")[1]: volume.endswith(":ro") for volume in service["volumes"]}

@@ -1,0 +1,294 @@
+"""Engines of other configurations, by their documents: what they cannot keep is refused or said."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from docker.errors import APIError
+from requests import Response
+
+from emulator.cli import doctor
+from emulator.errors import HostError
+from emulator.node import engine_probe
+from emulator.runtimes.docker import client as connecting
+from emulator.runtimes.docker import probing, spec
+from emulator.runtimes.docker.cleanup import Removed
+from emulator.runtimes.docker.engine_traits import LACKS, broken, lacks, refusal
+from emulator.scenario import Scenario, timeline
+from emulator.shaping.features import Features
+from tests.fakes.small_scenario import small
+
+# Parts of the documents of Docker 20.10 on Debian 12, also with --userns-remap=default; the others
+# after the engines' documentation.
+INFO = {
+    "MemoryLimit": True,
+    "SwapLimit": True,
+    "CpuCfsPeriod": True,
+    "CpuCfsQuota": True,
+    "CPUShares": True,
+    "PidsLimit": True,
+    "OSType": "linux",
+    "CgroupVersion": "1",
+    "NCPU": 2,
+    "SecurityOptions": ["name=seccomp,profile=default"],
+    "Warnings": None,
+}
+VERSION = {"Version": "20.10.24", "Components": [{"Name": "Engine"}, {"Name": "containerd"}]}
+PODMAN = {"Version": "5.4.0", "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]}
+
+
+def secured(*options: str) -> dict[str, Any]:
+    return {**INFO, "SecurityOptions": [*INFO["SecurityOptions"], *options]}  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("info", "version", "words"),
+    [
+        (INFO, VERSION, ""),
+        (INFO, {"Version": "19.03"}, ""),
+        (secured("name=userns"), VERSION, ""),
+        (secured("name=selinux"), VERSION, ""),
+        (secured("name=apparmor", "name=cgroupns"), VERSION, ""),
+        (secured("name=rootless"), VERSION, "this engine is rootless"),
+        (secured("name=cgroupns", "name=rootless"), VERSION, "this engine is rootless"),
+        (INFO, PODMAN, "this is podman's socket"),
+        ({**INFO, "OSType": "windows"}, VERSION, "this engine's containers are of windows"),
+    ],
+)
+def test_engines_on_which_nothing_can_be_played(
+    info: dict[str, Any], version: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert refusal(info, version).startswith(words) and bool(words) == bool(refusal(info, version))
+    engine = SimpleNamespace(info=lambda: info, version=lambda: version)
+    monkeypatch.setattr(connecting, "DockerClient", lambda **how: engine)
+    if not words:
+        assert connecting.connect() is engine
+        return
+    with pytest.raises(HostError, match=words) as raised:
+        connecting.connect()
+    assert "--on virtual" in str(raised.value)
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+WARNING = "Your kernel does not support CPU cfs period/quota or the cgroup is not mounted."
+
+
+def test_an_engine_that_sets_all_limits_lacks_none() -> None:
+    assert lacks(INFO) == []
+
+
+@pytest.mark.parametrize("lack", LACKS, ids=lambda lack: lack.flag)
+def test_each_missing_limit_is_said(lack: Any) -> None:
+    assert lacks({**INFO, lack.flag: False}) == [lack]
+    finding = doctor._limits([lack])
+    assert not finding.ok and lack.words in finding.found and finding.remedy
+
+
+def test_a_warning_of_another_limit_is_said() -> None:
+    (lack,) = lacks(INFO, [WARNING])
+    assert WARNING in lack.words
+
+
+def with_fault(kind: str) -> Scenario:
+    fault = {
+        "slow": "{kind: slow, nodes: [one], at: 5s, factor: 50%}",
+        "memory": "{kind: memory, nodes: [one], at: 5s, takes: 50%}",
+        "partition": "{kind: partition, nodes: [one], at: 5s}",
+    }[kind]
+    return small(("stop:", f"faults:\n  - {fault}\nstop:"))
+
+
+DEVICE = "- name: one\n"
+SCENARIOS = {
+    "bare": (small(), set()),
+    "partition": (with_fault("partition"), set()),
+    "slow": (with_fault("slow"), {"CpuCfsQuota"}),
+    "memory": (with_fault("memory"), {"MemoryLimit"}),
+    "dilation": (small(("stop:", "time: {dilation: 2}\nstop:")), {"CpuCfsQuota"}),
+    "cpu": (small((DEVICE, "- {name: one, profile: {cpu: 50%}}\n")), {"CpuCfsQuota"}),
+    "limit": (small((DEVICE, "- {name: one, profile: {memory: 300MiB}}\n")), {"MemoryLimit"}),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_limit_that_a_scenario_needs_is_refused_and_the_others_are_not(name: str) -> None:
+    scenario, needed = SCENARIOS[name]
+    refused = {
+        lack.flag for lack in LACKS if [*broken([lack], scenario, tuple(timeline(scenario)))]
+    }
+    assert refused == needed
+
+
+# -- the probe -------------------------------------------------------------------------------------
+
+REPORT = {
+    "boot": "1-2-3",
+    "mounts": "",
+    "quota": 1.0,
+    "memory": 256 << 20,
+    "features": Features(netem=True).plain(),
+}
+
+
+class Engine:
+    """An engine whose containers answer with `report`, or that refuses to make one."""
+
+    def __init__(
+        self, *, warnings: list[str] | None = None, refuses: str = "", **report: Any
+    ) -> None:
+        self.report, self.warnings, self.refuses = {**REPORT, **report}, warnings, refuses
+        self.api = SimpleNamespace(hooks={"response": []})
+        self.containers = SimpleNamespace(create=self.create)
+        self.asked: list[dict[str, Any]] = []
+
+    def info(self) -> dict[str, Any]:
+        return INFO
+
+    def create(self, **options: Any) -> Any:
+        self.asked.append(options)
+        for mount in options["mounts"]:
+            assert Path(mount["Source"]).exists()
+        if self.refuses:
+            response = Response()
+            response.status_code = 400
+            raise APIError("refused", response, self.refuses)
+        answer: Any = SimpleNamespace(ok=True, json=lambda: {"Warnings": self.warnings})
+        answer.request = SimpleNamespace(path_url="/v1.41/containers/create?name=x")
+        for hook in self.api.hooks["response"]:
+            hook(answer, timeout=1)
+        said = json.dumps(self.report).encode()
+        return SimpleNamespace(
+            start=lambda: None, wait=lambda: {"StatusCode": 0}, logs=lambda **which: said
+        )
+
+
+@pytest.fixture(autouse=True)
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(probing, "clean_up", lambda *which: Removed())
+    (tmp_path / "boot_id").write_text("1-2-3\n")
+    monkeypatch.setattr(probing, "BOOT", tmp_path / "boot_id")
+
+
+def examined(**engine: Any) -> probing.Probed:
+    client: Any = Engine(**engine)
+    return probing.examine(client, "image")
+
+
+def test_the_probe_is_made_as_a_device_is(tmp_path: Path) -> None:
+    client: Any = Engine()
+    assert probing.probe(client, "image") == Features(netem=True)
+    (asked,) = client.asked
+    device = spec.container(
+        spec.Container("far", "image", "wan", asked["labels"], {}, cpu=1.0, memory=256 << 20)
+    )
+    apart = {"name", "hostname", "network", "network_mode", "entrypoint", "command", "devices"}
+    apart |= {"mounts", "log_config", "stdin_open", "auto_remove"}
+    assert {key: asked[key] for key in asked.keys() - apart} == {
+        key: device[key] for key in device.keys() - apart
+    }
+    assert [mount["ReadOnly"] for mount in asked["mounts"]] == [True, False]
+    assert not any((tmp_path / "cache/probes").iterdir())
+    assert client.api.hooks == {"response": []}
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ({"boot": "4-5-6"}, "runs containers on another kernel, as Docker Desktop does"),
+        ({"mounts": "[Errno 13] Permission denied: '/output/probe'"}, "cannot use the files that"),
+        (
+            {"refuses": "invalid mount config: bind source path does not exist: /root/.cache"},
+            "does not see .*Docker from a snap sees no hidden folders",
+        ),
+    ],
+)
+def test_what_the_probe_finds_amiss_is_refused(engine: dict[str, Any], words: str) -> None:
+    with pytest.raises(HostError, match=words):
+        examined(**engine)
+
+
+@pytest.mark.parametrize(
+    ("engine", "flags"),
+    [
+        ({}, []),
+        ({"warnings": []}, []),
+        ({"quota": None}, ["CpuCfsQuota"]),
+        ({"quota": None, "memory": None}, ["CpuCfsQuota", "MemoryLimit"]),
+        ({"warnings": [WARNING]}, [""]),
+    ],
+)
+def test_limits_that_an_engine_accepts_and_discards(
+    engine: dict[str, Any], flags: list[str]
+) -> None:
+    assert [lack.flag for lack in examined(**engine).lacks] == flags
+
+
+def test_a_run_is_refused_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def backend(scenario: Scenario) -> None:
+        client: Any = Engine(quota=None)
+        probing.backend_for(client, "image", scenario, (), tell=told.append)
+
+    backend(small())
+    assert told == [f"engine: {LACKS[0].words}"]
+    with pytest.raises(HostError, match=r"sets no CPU quotas.* this scenario needs the limit"):
+        backend(SCENARIOS["cpu"][0])
+
+
+# -- in the probe's container ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({"cpu.max": "50000 100000\n"}, 0.5),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "100000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 1.0),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({}, None),
+    ],
+)
+def test_the_quota_of_a_control_group(
+    tmp_path: Path, files: dict[str, str], cores: float | None
+) -> None:
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    assert engine_probe.quota(tmp_path) == cores
+
+
+def test_the_use_of_mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    monkeypatch.setattr(engine_probe.config, "PATH", tmp_path / "node.json")
+    monkeypatch.setattr(engine_probe.config, "OUTPUT", tmp_path)
+    user = os.getuid()
+    assert "No such file" in engine_probe._mounts(user)
+    (tmp_path / "node.json").write_text("{}")
+    assert engine_probe._mounts(user) == "" and (tmp_path / "probe").is_file()
+
+
+# -- networks and compose --------------------------------------------------------------------------
+
+
+def test_networks_have_no_addresses_of_version_6() -> None:
+    """An engine may give them by default; the option of the network comes before the default."""
+    options = spec.network("wan", {})["options"]
+    assert options["com.docker.network.enable_ipv6"] == "false"
+
+
+@pytest.mark.parametrize("made", ["container", "box", "foreign end", "probe"])
+def test_every_container_is_confined_alike(made: str) -> None:
+    wanted = spec.Container("far", "image", "wan", {"emulate.run": "1"}, {})
+    options = {
+        "container": spec.container(wanted),
+        "box": spec.box("1", "image", {}, 0),
+        "foreign end": spec.foreign_end("1", "image", {}, "web", True),
+        "probe": spec.probe(wanted, [], tun=True),
+    }[made]
+    assert options.items() >= spec.CONFINED.items()
