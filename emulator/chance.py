@@ -157,6 +157,11 @@ def jitter(seed: int, device: str, direction: str) -> str:
     return f"{seed}/{device}/jitter/{direction}"
 
 
+def burst_losses(seed: int, device: str, direction: str) -> str:
+    """Name the stream of the losses in bursts of a modelled link; `direction` is `up` or `down`."""
+    return f"{seed}/{device}/losses/{direction}"
+
+
 def trace_start(seed: int, device: str) -> str:
     """Name the draw of the time at which `device` begins its links' traces."""
     return f"{seed}/{device}/trace"

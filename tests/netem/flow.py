@@ -5,6 +5,7 @@ Both ends read one clock, that of the host they share. What an end saw it prints
 
 import contextlib
 import json
+import signal
 import socket
 import struct
 import sys
@@ -13,22 +14,31 @@ import time
 STAMP = struct.Struct("!Qd")
 
 
-def sink(port: str) -> None:
+def sink(port: str, limit: str) -> None:
     """Print [bytes, sent, begun, received whole] of each message on the first connection.
 
-    A message has begun when its first bytes have come.
+    A message has begun when its first bytes have come. Messages that are not whole `limit` seconds
+    after the connection was made are left out; 0 is no limit.
     """
     with socket.create_server(("", int(port))) as server:
         peer, _ = server.accept()
-    seen = []
-    while len(head := peer.recv(STAMP.size, socket.MSG_WAITALL)) == STAMP.size:
-        begun = time.monotonic()
-        size, sent = STAMP.unpack(head)
-        left = size - STAMP.size
-        while left:
-            left -= len(peer.recv(min(left, 1 << 18)))
-        seen.append([size, sent, begun, time.monotonic()])
+    signal.signal(signal.SIGALRM, _late)
+    signal.setitimer(signal.ITIMER_REAL, float(limit))
+    seen: list[list[float]] = []
+    with contextlib.suppress(TimeoutError):
+        while len(head := peer.recv(STAMP.size, socket.MSG_WAITALL)) == STAMP.size:
+            begun = time.monotonic()
+            size, sent = STAMP.unpack(head)
+            left = size - STAMP.size
+            while left:
+                left -= len(peer.recv(min(left, 1 << 18)))
+            seen.append([size, sent, begun, time.monotonic()])
+        signal.setitimer(signal.ITIMER_REAL, 0)
     print(json.dumps(seen))
+
+
+def _late(*_: object) -> None:
+    raise TimeoutError
 
 
 def source(host: str, port: str, size: str, count: str, gap: str, control: str, pause: str) -> None:

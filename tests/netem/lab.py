@@ -61,15 +61,18 @@ class Lab:
         gap: float = 0.0,
         control: str = "cubic",
         pause: float = 0.0,
+        limit: float = 0.0,
     ) -> "Stream":
         """Start sending messages over a TCP connection of their own, `pause` seconds old.
+
+        Only messages that arrive within `limit` seconds are seen; 0 is no limit.
 
         Its congestion control is named, since a host's default may be another than Linux's, and
         loss means something else to it.
         """
         start, end = (self.near, self.far) if way == "up" else (self.far, self.near)
         port = str(next(self.ports))
-        sink = self._run(end, "sink", port)
+        sink = self._run(end, "sink", port, str(limit))
         words = [_address(way), port, str(size), str(count), str(gap), control, str(pause)]
         return Stream(sink, self._run(start, "source", *words))
 

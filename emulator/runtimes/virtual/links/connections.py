@@ -2,12 +2,16 @@
 
 import math
 from array import array
+from collections.abc import Callable
+from random import Random
 from typing import NamedTuple, TypeAlias
 
 from ....world.link import FRAME
+from ....world.loss_models import Chain
+from .burst_losses import BurstLosses
 from .cubic import Regrowth
 from .tcp import Tcp
-from .windows import INITIAL, RESTART
+from .windows import INITIAL, RESTART, SEGMENT
 
 Start: TypeAlias = tuple[float, Regrowth | None]
 """The window, and the regrowth after a time-out, when a message began or went on."""
@@ -30,8 +34,15 @@ class Connections:
     bytes.
     """
 
-    def __init__(self, tcp: Tcp, rate: float, devices: int) -> None:
-        """Keep windows for `devices` links with `rate` bits of frames a second."""
+    def __init__(
+        self, tcp: Tcp, rate: float, devices: int, losses: Callable[[int], Random]
+    ) -> None:
+        """Keep windows for `devices` links with `rate` bits of frames a second.
+
+        `losses(number)` draws a device's losses in bursts.
+        """
+        self._losses, self._bursts = losses, dict[int, tuple[tuple[Chain, ...], BurstLosses]]()
+        self._owed = dict[int, float]()
         self.rested = array("d", [-math.inf]) * devices
         """Time at which each connection last sent the end of a message."""
         self._common = _Constants(tcp, rate, 8 * FRAME / rate)
@@ -49,6 +60,26 @@ class Connections:
         start = window, regrowth = self._wake(number, rest)
         idle = self._ramp(number, size, window, regrowth)
         return idle, self._of(number).tcp.credit(rest + idle), start
+
+    def silence(self, number: int, size: int, behind: int) -> float:
+        """Return the seconds for which bursts of losses silence TCP during `size` bytes, with
+        `behind` bytes that wait behind them.
+        """
+        own = self._of(number)
+        if not own.tcp.chains:
+            return 0.0
+        known = self._bursts.get(number)
+        if known is None or known[0] != own.tcp.chains:  # a fault has changed the link
+            bursts = BurstLosses(own.tcp.chains, self._losses(number))
+            known = self._bursts[number] = own.tcp.chains, bursts
+        packets, more = math.ceil(size / SEGMENT), math.ceil(behind / SEGMENT)
+        silence = known[1].silence(packets, more, own.tcp.rtt, SEGMENT * own.tcp.pace)
+        return self._owed.pop(number, 0.0) + silence
+
+    def owe(self, number: int, silence: float) -> None:
+        """Keep the `silence` left of a message that is given up: its burst waits for packets."""
+        if silence:
+            self._owed[number] = self._owed.get(number, 0.0) + silence
 
     def wait(self, number: int, now: float) -> Start:
         """Begin a message on a link that is cut; return TCP's state. `recover` goes on later."""
@@ -93,6 +124,8 @@ class Connections:
         """Begin a new connection in place of the present connection."""
         self._window[number] = INITIAL
         self._regrowth.pop(number, None)
+        if number in self._bursts:
+            self._bursts[number][1].reset()
 
     def _wake(self, number: int, rest: float) -> Start:
         """Return the connection's state after `rest` seconds without a message."""

@@ -46,8 +46,10 @@ class LinkGroup:
         server_link: SharedRate | None = None,
         *,
         changing: bool = False,
+        losses: Callable[[int], Random] | None = None,
     ) -> None:
-        """`dice(number)` draws a device's jitter.
+        """`dice(number)` draws a device's jitter, and `losses(number)` its losses in bursts, `dice`
+        too by default.
 
         `server_link` is the server's side, with the bottlenecks before it; None means that none has
         a rate, so nothing is shared.
@@ -65,7 +67,9 @@ class LinkGroup:
         in_order = changing or constants.jitter or constants.jitters
         self._arrived = array("d", bytes(8 * devices)) if in_order else None
         tcp = constants.tcp
-        self._connections = Connections(tcp, constants.rate, devices) if tcp else None
+        self._connections = (
+            Connections(tcp, constants.rate, devices, losses or dice) if tcp else None
+        )
 
     # -- for devices and faults ------------------------------------------------------------------
 
@@ -112,6 +116,7 @@ class LinkGroup:
         self._cut.pop(number, None)
         if self._connections is not None:
             self._connections.reset(number)
+            self._connections.owe(number, busy.silence if busy else 0.0)
 
     def reconnect(self, number: int, *, resend: bool) -> bool:
         """Begin a new connection after a long cut has killed the old connection.
@@ -162,7 +167,7 @@ class LinkGroup:
         if self._connections is not None and busy.start is not None:
             rest = busy.bits / BITS
             idle, busy.start = self._connections.go_on(number, rest, busy.start)
-            busy.gap = busy.setup + idle
+            busy.gap = busy.setup + busy.silence + idle
         self._resume(busy)
 
     def carried(self, number: int) -> int:
@@ -178,7 +183,7 @@ class LinkGroup:
         setup, connections = self._of(number).setup, self._connections
         busy.stalled, busy.since = None, now
         busy.gap, busy.bits, busy.burst = setup, size * BITS, 0.0
-        busy.setup, busy.crossed = setup, 0
+        busy.setup, busy.silence, busy.crossed = setup, 0.0, 0
         if number in self._cut:
             if connections is not None:
                 busy.start = connections.wait(number, now)
@@ -187,7 +192,9 @@ class LinkGroup:
             # the link idles while TCP's window opens; bits that an idle shaper has saved up for a
             # burst take no time on it
             idle, credit, busy.start = connections.open(number, size, now)
-            busy.gap += idle
+            behind = busy.queue[0].size if busy.queue else 0
+            busy.silence = connections.silence(number, size, behind)
+            busy.gap += busy.silence + idle
             if self._server_link is None:
                 busy.bits = max(0.0, busy.bits - credit)
             else:
@@ -211,7 +218,7 @@ class LinkGroup:
         if busy.epoch != epoch or self._connections is None:
             return
         idle, busy.start = self._connections.recover(busy.number, busy.bits / BITS)
-        busy.gap = busy.setup + idle
+        busy.gap = busy.setup + busy.silence + idle
         self._resume(busy)
 
     def _enter(self, busy: Transmission, epoch: int) -> None:
@@ -294,8 +301,9 @@ class LinkGroup:
             return
         most = busy.message.size * BITS
         # an infinite rate passes all bits at the end of the gap
-        busy.bits = most if rate == math.inf else min(most, (busy.gap - busy.setup) * rate)
-        busy.gap = busy.setup
+        alone = busy.setup + busy.silence
+        busy.bits = most if rate == math.inf else min(most, (busy.gap - alone) * rate)
+        busy.gap = alone
 
     def _pause(self, busy: Transmission) -> None:
         """Stop the message: void the planned event, and keep the number of bits left."""
@@ -315,7 +323,9 @@ class LinkGroup:
             if not busy.bits and busy.gap:
                 # `_resume` had turned the bits into seconds of the gap; `_retry` needs them back,
                 # as it makes a new gap
-                busy.bits = min(busy.message.size * BITS, busy.gap * self._of(busy.number).rate)
+                sending = busy.gap - max(0.0, busy.silence - max(0.0, elapsed - busy.setup))
+                busy.bits = min(busy.message.size * BITS, sending * self._of(busy.number).rate)
+        busy.silence = max(0.0, busy.silence - max(0.0, elapsed - busy.setup))
         busy.setup = max(0.0, busy.setup - elapsed)
         busy.since, busy.burst = self._clock.now, 0.0
 

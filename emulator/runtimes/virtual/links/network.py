@@ -126,11 +126,13 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
 
     def one_way(group: Group, direction: Direction) -> LinkGroup:
         constants = link_constants(link_at(group.link), server, direction, tcp, control)
-        dice = _dice(scenario.seed, group.names, direction)
+        seed, names = scenario.seed, group.names
+        dice = _kept(lambda number: Random(chance.jitter(seed, names[number], direction)))
+        losses = _kept(lambda number: Random(chance.burst_losses(seed, names[number], direction)))
         changes = any(name in changing for name in group.names) if changing else False
         back = shared[DOWN if direction == UP else UP]
         rates = shared[direction].of(group, back, acknowledged / FRAME)
-        return LinkGroup(clock, constants, len(group.names), dice, rates, changing=changes)
+        return LinkGroup(clock, constants, len(names), dice, rates, changing=changes, losses=losses)
 
     @lru_cache(maxsize=4096)  # a trace has the same links in each round, and on each device
     def constants_of(link: Link, direction: Direction) -> LinkConstants:
@@ -187,18 +189,16 @@ def link_constants(
     )
 
 
-def _dice(seed: int, names: tuple[str, ...], direction: Direction) -> Callable[[int], Random]:
-    """Return a function from a device's number to a generator, made at the first call.
+def _kept(made: Callable[[int], Random]) -> Callable[[int], Random]:
+    """Return a function from a device's number to a generator, which is `made` at the first call.
 
     A generator takes 2.5 kB: too much for each of a million devices that never draw.
     """
     generators: dict[int, Random] = {}
 
-    def dice(number: int) -> Random:
-        generator = generators.get(number)
-        if generator is None:
-            generator = Random(chance.jitter(seed, names[number], direction))
-            generators[number] = generator
-        return generator
+    def generator(number: int) -> Random:
+        if number not in generators:
+            generators[number] = made(number)
+        return generators[number]
 
-    return dice
+    return generator

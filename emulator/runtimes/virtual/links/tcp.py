@@ -10,6 +10,7 @@ differences of the other congestion controls:
 * less than the link's rate where packets get lost (Padhye et al., 1998);
 * no faster than acknowledgements come back over a slow opposite direction, or over a bottleneck
   that others use, too (`acknowledged_flow.py`);
+* silent for many time-outs after a burst of losses as long as a window (`burst_losses.py`);
 * from the shaper, not TCP: an idle link lets the content of its bucket through at once.
 
 All functions here are pure: the caller keeps congestion windows and times.
@@ -23,8 +24,7 @@ Not modelled:
   a real one, and the first megabyte of a real connection, which no loss has slowed yet, is faster;
 * the loss of packets under way when a cut begins, which TCP sends again; the answer to the first
   probe (RFC 8985), which ends a cut of less than two round trips a round trip sooner;
-* time-outs after bursts of loss as long as a window; packets that overtake others, and the queue's
-  `limit`;
+* packets that overtake others, and the queue's `limit`;
 * spurious time-outs; lost acknowledgements;
 * socket buffers, which matter from about 3 MiB under way;
 * messages close behind one another: here each has the whole window.
@@ -35,6 +35,9 @@ from dataclasses import dataclass
 
 from ....shaping.tc import burst
 from ....world.link import ETHERNET, FRAME, Side
+from ....world.loss_models import Chain
+from .burst_losses import LEAST_TIMEOUT as _LEAST_TIMEOUT
+from .burst_losses import tries
 from .cubic import Regrown, Regrowth, recover
 from .windows import INITIAL, SEGMENT
 
@@ -45,9 +48,6 @@ every second segment."""
 MOST_ACKS = 8 * 66 * 1024 / 1.2
 """Bits a second of the acknowledgements of a fast message. Linux hands down segments together, a
 1024th of a second of its pacing rate of 1.2 times the rate, and acknowledges these at once."""
-_LEAST_TIMEOUT = 0.2
-_LONGEST_TIMEOUT = 120.0
-"""Seconds; Linux's TCP_RTO_MIN and TCP_RTO_MAX."""
 _STALL = 0.02
 """Seconds beyond two round trips; see `Tcp.limit`."""
 _TRICKLE = 1.0
@@ -73,6 +73,8 @@ class Tcp:
     """Bits that the device's side lets through at once after a long idle time."""
     refill: float
     """Bits a second at which the bucket fills."""
+    chains: tuple[Chain, ...] = ()
+    """Chains of the loss models of both sides, whose bursts may silence the sender."""
 
     @classmethod
     def of(cls, there: Side, back: Side, beyond: Side, beyond_back: Side) -> "Tcp":
@@ -89,6 +91,7 @@ class Tcp:
             pace=8 * FRAME / min(rates) if rates else 0.0,
             bucket=8.0 * burst(there.rate) if there.rate is not None else 0.0,
             refill=there.net_rate if there.rate is not None else 0.0,
+            chains=tuple(side.loss_model.chain for side in (there, beyond) if side.loss_model),
         )
 
     def limit(self, rate: float) -> float:
@@ -160,11 +163,7 @@ class Tcp:
         TCP tries with a probe after two round trips (RFC 8985), then after time-outs that double.
         """
         felt = self._felt(INITIAL)
-        attempt, timeout = since + 2 * felt, _LEAST_TIMEOUT + felt
-        while attempt < until:
-            attempt += timeout
-            timeout = min(2 * timeout, _LONGEST_TIMEOUT)
-        return attempt
+        return next(at for attempt in tries(felt) if (at := since + attempt) >= until)
 
     def recover(self, size: float, pace: float, window: float) -> Regrown:
         """Return the seconds that the link idles for `size` bytes after a time-out at `window`.

@@ -57,7 +57,7 @@ class Transmission:
 
     __slots__ = (
         *("bits", "burst", "crossed", "epoch", "gap", "group", "message", "number", "queue"),
-        *("setup", "shared", "since", "stalled", "start"),
+        *("setup", "shared", "silence", "since", "stalled", "start"),
     )
 
     def __init__(self, group: Sender, number: int, message: QueuedMessage) -> None:
@@ -74,6 +74,7 @@ class Transmission:
         self.stalled: float | None = None  # time since which TCP tries in vain; None: it does not
         self.crossed = 0  # bytes counted as carried so far: a counter never falls
         self.setup = 0.0  # seconds left of the setup, which is the first part of `gap`
+        self.silence = 0.0  # seconds left of TCP's silence after bursts, which follows the setup
         self.start: Start | None = None  # TCP's state when the message began or last went on
 
     def through(self) -> None:
