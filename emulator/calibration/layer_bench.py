@@ -35,6 +35,7 @@ def layer_times(
                 text=True,
                 env={**os.environ, **ENVIRONMENT},
                 timeout=TIMEOUT,
+                encoding="utf-8",
             )
         except subprocess.TimeoutExpired as error:
             raise HostError(f"measuring the layers took more than {TIMEOUT:.0f} s") from error

@@ -140,7 +140,7 @@ def keep(file: Path, plain: dict[str, Any]) -> Path:
     part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(plain, indent=1) + "\n")
+        part.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
         part.replace(file)
     except OSError as error:
         raise HostError(
@@ -169,7 +169,7 @@ def _read(file: Path) -> Calibration:
 
 def _processor() -> str:
     try:
-        lines = PROCESSOR.read_text().splitlines()
+        lines = PROCESSOR.read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -44,7 +44,7 @@ def private_peak(pid: int) -> int:
     the present pages of files is that of private memory.
     """
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     except OSError:
         return 0
     pages = {name: value for name, _, value in (line.partition(":") for line in lines)}

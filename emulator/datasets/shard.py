@@ -16,7 +16,7 @@ def write(folder: Path, examples: Examples) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / _INPUTS, examples.inputs)
     np.save(folder / _LABELS, examples.labels)
-    (folder / _ABOUT).write_text(json.dumps({"scale": examples.scale}))
+    (folder / _ABOUT).write_text(json.dumps({"scale": examples.scale}), encoding="utf-8")
 
 
 def read(folder: Path) -> Examples:

@@ -33,7 +33,7 @@ def one_thread() -> None:
 def _libraries() -> list[str]:
     """Return the paths of the OpenBLAS libraries that this process has loaded."""
     try:
-        lines = MAPS.read_text().splitlines()
+        lines = MAPS.read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
     paths = {line.partition("/")[1] + line.partition("/")[2] for line in lines}

@@ -66,14 +66,14 @@ def _make(folder: Path, export: Callable[[Path], None]) -> None:
         made = Path(making, "graphs")
         export(made)
         sums = [f"{_sum(file)}  {file.name}\n" for file in sorted(made.iterdir())]
-        (made / SUMS).write_text("".join(sums))
+        (made / SUMS).write_text("".join(sums), encoding="utf-8")
         _publish(made, folder)
 
 
 def _damage(folder: Path) -> str:
     """Return the first fault of the graphs in `folder`; empty if there is none."""
     try:
-        lines = (folder / SUMS).read_text().splitlines()
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
         sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
         needed = {LAYERS, STAGES} if DESCRIPTION not in sums else set()
         for name in dict.fromkeys((GRADIENT, EVALUATION, ABOUT, *needed, *sums)):
@@ -115,6 +115,7 @@ def _export(model: str, folder: Path) -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        encoding="utf-8",
     )
     if process.returncode:
         raise HostError(f"TensorFlow could not export {model}:\n{process.stderr[-2000:].strip()}")

@@ -94,6 +94,7 @@ def _run(request: KerasRequest) -> None:
         capture_output=True,
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"},
+        encoding="utf-8",
     )
     answer = process.stdout
     if not answer and process.returncode == 0:

@@ -38,7 +38,7 @@ def export(network: TFNetwork, folder: Path) -> Staged | str:
         about["inputs"], noise = names[:3], names[3:]
         about |= {"noise": noise[0]} if noise else {}
         about[outputs.__name__] = [tensor.op.name for tensor in frozen.outputs]
-    (folder / ABOUT).write_text(json.dumps(about, indent=1))
+    (folder / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
     if network.unstaged:
         return network.unstaged
     try:
@@ -46,7 +46,7 @@ def export(network: TFNetwork, folder: Path) -> Staged | str:
     except ValueError as error:  # operations of several layers cannot be told apart
         return str(error)
     (folder / LAYERS).write_bytes(layers.graph)
-    (folder / STAGES).write_text(json.dumps(layers.plain(), indent=1))
+    (folder / STAGES).write_text(json.dumps(layers.plain(), indent=1), encoding="utf-8")
     return layers
 
 

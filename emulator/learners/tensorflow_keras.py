@@ -48,7 +48,7 @@ def export_own(request: KerasRequest, reference: Reference) -> None:
     if not request.weights_only:
         folder.mkdir()
         model = _exported(request, reference)
-        (folder / DESCRIPTION).write_text(json.dumps(model.plain(), indent=1))
+        (folder / DESCRIPTION).write_text(json.dumps(model.plain(), indent=1), encoding="utf-8")
     with _traced(reference):
         parts = parts_of(_built(reference, seed))
     _same(parts.layout, OwnModel.read(folder).layout)

@@ -40,4 +40,4 @@ def refusal(control: str) -> str:
 
 
 def _words(parameter: str) -> list[str]:
-    return (_FOLDER / parameter).read_text().split()
+    return (_FOLDER / parameter).read_text(encoding="utf-8").split()

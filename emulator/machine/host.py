@@ -65,7 +65,7 @@ def cores() -> int:
 def _memory() -> tuple[int, int]:
     """Return the bytes of memory installed and available."""
     try:
-        lines = [line.split() for line in MEMORY.read_text().splitlines()]
+        lines = [line.split() for line in MEMORY.read_text(encoding="utf-8").splitlines()]
     except OSError:  # not Linux: POSIX tells the installed memory, but not the free memory
         installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         return installed, installed
@@ -118,7 +118,7 @@ def _waited() -> tuple[float, float] | None:
     """Return the clock, and the seconds since boot in which some process waited for a core."""
     try:
         # first line: some avg10=0.00 avg60=0.00 avg300=0.00 total=196118687 (microseconds)
-        total = PRESSURE.read_text().split("\n", 1)[0].rpartition("total=")[2]
+        total = PRESSURE.read_text(encoding="utf-8").split("\n", 1)[0].rpartition("total=")[2]
         return time.monotonic(), int(total) / 1e6
     except (OSError, ValueError):
         return None
@@ -127,6 +127,8 @@ def _waited() -> tuple[float, float] | None:
 def _ticks() -> tuple[int, int]:
     """Return busy ticks and all ticks since boot, summed over the cores."""
     # /proc/stat, first line: user nice system idle iowait irq softirq steal
-    numbers = [int(word) for word in STAT.read_text().split("\n", 1)[0].split()[1:9]]
+    numbers = [
+        int(word) for word in STAT.read_text(encoding="utf-8").split("\n", 1)[0].split()[1:9]
+    ]
     idle = numbers[3] + numbers[4]
     return sum(numbers) - idle, sum(numbers)

@@ -17,7 +17,7 @@ def room_in_memory(path: Path, mounts: Path = MOUNTS) -> int:
     device = os.stat(path).st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     try:
-        lines = mounts.read_text(errors="replace").splitlines()
+        lines = mounts.read_text(errors="replace", encoding="utf-8").splitlines()
     except OSError:
         return 0
     # "36 35 0:44 / /runs rw,noatime shared:1 - tmpfs none rw": the type follows the lone dash

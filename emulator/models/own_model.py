@@ -131,7 +131,7 @@ class OwnModel(Model):
 
     def keep_memory(self, memory: MeasuredMemory) -> None:
         """Keep the measured `memory` beside the graphs."""
-        (self.folder / _MEMORY).write_text(json.dumps(asdict(memory)))
+        (self.folder / _MEMORY).write_text(json.dumps(asdict(memory)), encoding="utf-8")
 
     def crossing(self, layer: int) -> int:
         if self.unstaged:

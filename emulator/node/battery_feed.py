@@ -105,7 +105,7 @@ class BatteryFeed:
 def processor_seconds(pid: int) -> float:
     """Return the processor time of the process `pid`; zero if it has ended."""
     try:
-        text = (PROC / str(pid) / "stat").read_text()
+        text = (PROC / str(pid) / "stat").read_text(encoding="utf-8")
     except OSError:
         return 0.0
     # the name of the program, in brackets, may contain spaces; utime and stime are fields 14 and 15

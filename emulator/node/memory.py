@@ -32,7 +32,7 @@ def limit(root: Path = ROOT) -> int | None:
     """Return the container's memory limit in bytes; None without a limit."""
     for file in (root / "memory.max", root / "memory" / "memory.limit_in_bytes"):
         try:
-            return int(file.read_text())
+            return int(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # of the other version, or `max`
             continue
     return None
@@ -54,7 +54,7 @@ def cause(before: Counts, after: Counts) -> str:
 def _values(file: Path) -> dict[str, int]:
     """Read the lines of `file`, a name and a number in a line; return {} if reading fails."""
     try:
-        lines = [line.split() for line in file.read_text().splitlines()]
+        lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
         return {name: int(number) for name, number in lines}
     except (OSError, ValueError):
         return {}

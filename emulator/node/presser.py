@@ -55,7 +55,7 @@ def die_first() -> None:
 
     A process may always raise its own score.
     """
-    SCORE.write_text(str(FIRST))
+    SCORE.write_text(str(FIRST), encoding="utf-8")
 
 
 def main() -> None:

@@ -64,5 +64,5 @@ def _counter(name: str) -> int:
 def _number(path: str) -> int:
     # a `Path` for each sample would make pathlib intern its parts: the interpreter's table of
     # interned strings grows in steps of 0.4 MB with insertions, though the strings are freed
-    with open(path) as file:
+    with open(path, encoding="utf-8") as file:
         return int(file.read())

@@ -179,8 +179,10 @@ class Session:
         """
         folder = self.folder
         self.sources.write(folder.path)
-        (folder.path / "scenario.yaml").write_text(kept_scenario(self.scenario, self.sources))
-        folder.timeline.write_text(to_jsonl(self.timeline))
+        (folder.path / "scenario.yaml").write_text(
+            kept_scenario(self.scenario, self.sources), encoding="utf-8"
+        )
+        folder.timeline.write_text(to_jsonl(self.timeline), encoding="utf-8")
         write_json(folder.path / "manifest.json", {**self._manifest(host, packages), **facts})
 
     @cached_property

@@ -100,6 +100,7 @@ def _process(
             text=True,
             timeout=_TIMEOUT,
             check=False,
+            encoding="utf-8",
         )
     except FileNotFoundError as error:
         raise DeploymentError(f"{error.filename} is not installed, needed for: {command}") from None

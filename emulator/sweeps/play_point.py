@@ -87,7 +87,7 @@ def _channel() -> Callable[[dict[str, Any]], None]:
     Other output of this process, of libraries for example, goes to standard error instead.
     """
     sys.stdout.flush()
-    channel = os.fdopen(os.dup(1), "w", buffering=1)
+    channel = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     os.dup2(2, 1)
 
     def say(content: dict[str, Any]) -> None:

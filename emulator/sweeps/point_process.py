@@ -36,7 +36,7 @@ class Process:
         self._half = b""
         # the files of users may change while the point waits
         point.sources.write(scratch)
-        (scratch / SCENARIO).write_text(kept_scenario(scenario, point.sources))
+        (scratch / SCENARIO).write_text(kept_scenario(scenario, point.sources), encoding="utf-8")
         with self._printed.open("wb") as printed:
             self._child = subprocess.Popen(
                 [*command, str(scratch)],
@@ -84,7 +84,9 @@ class Process:
             error = getattr(errors, self._last["error"], EmulatorError)(self._last["message"])
         else:
             ending = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-            printed = self._printed.read_text(errors="replace")[-_OUTPUT_TAIL:].strip()
+            printed = self._printed.read_text(errors="replace", encoding="utf-8")[
+                -_OUTPUT_TAIL:
+            ].strip()
             error = EmulatorError(f"the process that played a point {ending}\n{printed}".strip())
         error.add_note(f"the point is {self.point.label}")
         raise error

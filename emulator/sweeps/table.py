@@ -53,7 +53,7 @@ def write(path: Path, finished: Iterable[Finished]) -> None:
     writer.writeheader()
     writer.writerows(rows)
     unfinished = path.with_name(f".{path.name}.part")
-    unfinished.write_text(text.getvalue())
+    unfinished.write_text(text.getvalue(), encoding="utf-8")
     unfinished.replace(path)
 
 

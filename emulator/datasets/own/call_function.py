@@ -57,7 +57,7 @@ def main(text: str, folder: Path) -> None:
     try:
         arrays = call(Reference.read(text, "."))
     except (PythonFileError, OwnDataError) as error:
-        (folder / MISTAKES).write_text(json.dumps(_plain(error)))
+        (folder / MISTAKES).write_text(json.dumps(_plain(error)), encoding="utf-8")
         sys.exit(2)
     part = folder / f"part-{ARRAYS}"
     np.savez(part, allow_pickle=False, **arrays)

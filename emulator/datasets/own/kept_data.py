@@ -166,7 +166,7 @@ def _keep(own: OwnDataset, data: CheckedData) -> None:
             made.mkdir()
             for name, array in arrays.items():
                 np.save(made / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
-            (made / _ABOUT).write_text(json.dumps(about, indent=1))
+            (made / _ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
             with suppress(FileNotFoundError):
                 shutil.rmtree(folder)
             made.rename(folder)

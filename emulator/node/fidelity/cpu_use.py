@@ -21,7 +21,10 @@ def cpu_use(root: Path = ROOT) -> list[float] | None:
             use = [stat["usage_usec"] / 1e6, stat.get("throttled_usec", 0) / 1e6]
             return use + _pressure(root / PRESSURE)
         waited, used = (root / file for file in VERSION_1)
-        return [int(used.read_text()) / 1e9, _values(waited).get("throttled_time", 0) / 1e9]
+        return [
+            int(used.read_text(encoding="utf-8")) / 1e9,
+            _values(waited).get("throttled_time", 0) / 1e9,
+        ]
     except (OSError, ValueError):
         return None
 
@@ -38,5 +41,5 @@ def _pressure(file: Path) -> list[float]:
 def _values(file: Path) -> dict[str, int]:
     if not file.is_file():
         return {}
-    lines = (line.split() for line in file.read_text().splitlines())
+    lines = (line.split() for line in file.read_text(encoding="utf-8").splitlines())
     return {words[0]: int(words[1]) for words in lines if len(words) == 2}

@@ -159,7 +159,7 @@ def _resumes(folder: RunFolder) -> int:
     """Return the number of resumptions so far. Raises an EmulatorError if the file has none."""
     count = folder.server / _RESUMES
     try:
-        return int(count.read_text()) if count.is_file() else 0
+        return int(count.read_text(encoding="utf-8")) if count.is_file() else 0
     except ValueError as error:
         raise EmulatorError(
             f"{count}: {error}: write the number of times that the run was resumed, or more"

@@ -103,7 +103,7 @@ def read_traces(file: Path) -> Document:
         if file.stat().st_size > LARGEST:
             return _unread(file, f"{file} is larger than {LARGEST >> 20} MiB")
         if kind == ".csv":
-            return _of_csv(file, file.read_text())
+            return _of_csv(file, file.read_text(encoding="utf-8"))
         data = Document(None, {}) if kind == ".json" else read(file)
         if kind == ".json":
             data = Document(json.loads(file.read_bytes()), {(): Mark(str(file), None, ())})

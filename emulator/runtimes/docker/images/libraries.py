@@ -36,7 +36,9 @@ def tag(recipe: Path) -> str:
     package, distribution = _tensorflow()
     version = distribution.version
     sources = [package, version, platform.machine()]
-    sources += [(recipe / name).read_text() for name in (_DOCKERFILE, _REQUIREMENTS)]
+    sources += [
+        (recipe / name).read_text(encoding="utf-8") for name in (_DOCKERFILE, _REQUIREMENTS)
+    ]
     mark = sha256("\0".join(sources).encode()).hexdigest()[:12]
     return f"{NAME}:{version}-{mark}"
 
@@ -81,7 +83,9 @@ def _download(requirements: Path, into: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11"]
     command += [*platforms, "--dest", str(into), "--requirement", str(requirements)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8"
+    )
     if done.returncode:
         raise HostError(f"cannot fetch the wheels of {requirements}:\n{done.stderr.strip()}")
 
