@@ -27,6 +27,7 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 
 test: check engine data images ## check, then run the tests that need time, Docker, root or TensorFlow
 	@tests/netem/setup || true
+	@tests/cli/setup || true
 	$(BIN)/pytest -n auto --dist loadfile -m "not ($(FAST)) and not docker and not netns" --durations=10
 	$(BIN)/pytest -n 2 --dist loadfile -m beside --durations=10
 	$(BIN)/pytest -m "$(ALONE)" --durations=10 # one at a time: these measure times on this host

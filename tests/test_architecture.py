@@ -11,7 +11,7 @@ its own layer and of the layers below it. `make layers` draws every import in do
     protocol          core: no sockets, no clock, no dice
     plugin families   models datasets learners codecs modulation optimizers pulls synchronization
     world             world faults log machine
-    leaves            errors units layout vectors plugins chance
+    leaves            errors units layout vectors plugins chance plain_files
 
 `analysis` stands beside these layers: it reads the folders of runs, and imports none of them.
 """
@@ -178,7 +178,7 @@ def _is_in(place: str, rooms: set[str]) -> bool:
 
 
 def test_the_root_is_small_enough_to_read() -> None:
-    markers = {"__pycache__", "__init__.py", "py.typed"}
+    markers = {"__pycache__", "__init__.py", "__main__.py", "py.typed"}
     assert len({path.name for path in PACKAGE.iterdir()} - markers) <= 30
 
 
@@ -283,3 +283,38 @@ def test_consoles_print_names_and_values_as_they_are() -> None:
     """`tables.console` makes the only console, which reads no markup in them."""
     for path in (PACKAGE / "cli").rglob("*.py"):
         assert path.name == "tables.py" or not re.search(r"\bConsole\(", path.read_text()), path
+
+
+# -- files in any locale -------------------------------------------------------------------------
+
+_TEXT = {"read_text", "write_text"}
+_OPENED = {"open", "fdopen", "NamedTemporaryFile", "TemporaryFile", "TextIOWrapper"}
+
+
+def _is_text(call: ast.Call) -> bool:
+    """Return whether `call` reads or writes text: from a file, or from a process."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+    if name in _TEXT:
+        return isinstance(call.func, ast.Attribute)
+    if name in ("run", "Popen", "check_output") and {"text", "universal_newlines"} & set(keywords):
+        return True
+    if name not in _OPENED or ast.unparse(call.func) in ("os.open", "tarfile.open", "Image.open"):
+        return False
+    texts = [*call.args, *keywords.values()]
+    modes = [each.value for each in texts if isinstance(each, ast.Constant)]
+    modes = [mode for mode in modes if isinstance(mode, str) and re.fullmatch("[rwxabt+]+", mode)]
+    builtin = isinstance(call.func, ast.Name) or name == "fdopen"
+    return any("b" not in mode for mode in modes) or (builtin and name == "open" and not modes)
+
+
+def test_text_is_utf_8_in_every_locale() -> None:
+    """A file written under one locale is read under another, on another machine."""
+    unnamed = {
+        f"{path.relative_to(ROOT)}:{call.lineno}"
+        for path in (*FILES, *(ROOT / "analysis").rglob("*.py"))
+        for call in ast.walk(tree(path))
+        if isinstance(call, ast.Call) and _is_text(call)
+        if not any(keyword.arg == "encoding" for keyword in call.keywords)
+    }
+    assert unnamed == set()

@@ -15,7 +15,11 @@ from click.shell_completion import (
 )
 
 from ..errors import HostError
+from ..machine.made_files import require_marked
 from .installed_schema import install_schema, schema_file
+
+COMPLETE = "_EMULATE_COMPLETE"
+"""Variable by which a script asks for completions; each script has its name."""
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -39,7 +43,7 @@ _BASH = """\
     return 0
 }
 
-complete -o nosort -F %(complete_func)s %(prog_name)s
+complete -o nosort -F %(complete_func)s %(prog_name)s edge-emulate
 """
 
 
@@ -77,7 +81,7 @@ class JoinedBashComplete(BashComplete):
 
 
 _ZSH = """\
-#compdef %(prog_name)s
+#compdef %(prog_name)s edge-emulate
 
 %(complete_func)s() {
     local type value about
@@ -107,7 +111,7 @@ _ZSH = """\
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
     %(complete_func)s "$@"
 else
-    compdef %(complete_func)s %(prog_name)s
+    compdef %(complete_func)s %(prog_name)s edge-emulate
 fi
 """
 
@@ -135,7 +139,8 @@ function %(complete_func)s
     end
 end
 
-complete --no-files --keep-order --command %(prog_name)s --arguments "(%(complete_func)s)"
+complete --no-files --keep-order --command %(prog_name)s --command edge-emulate \
+--arguments "(%(complete_func)s)"
 """
 
 
@@ -163,45 +168,50 @@ def completion(shell: str, install: bool) -> None:
 
     \b
     emulate completion bash --install
-    command emulate completion zsh --install  zsh has a builtin called emulate
+    edge-emulate completion zsh --install     in zsh, `emulate` is a builtin
     eval "$(emulate completion bash)"         in this shell alone
     emulate completion fish | source          in this shell alone
     """
     kind = get_completion_class(shell)
     assert kind is not None
     commands = click.get_current_context().find_root().command
-    script = kind(commands, {}, "emulate", "_EMULATE_COMPLETE").source()
+    script = kind(commands, {}, "emulate", COMPLETE).source()
     if install or not schema_file().exists():
         install_schema()
     if not install:
         click.echo(script, nl=False)
         return
-    file, remark = _place(shell)
+    files, remark = _places(shell)
+    for file in files:
+        require_marked(file, COMPLETE)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(script, encoding="utf-8")
+        for file in files:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(script, encoding="utf-8")
     except OSError as error:
         raise HostError(f"cannot write {file}: {error.strerror}") from error
-    click.echo(f"wrote {file}\n{remark}")
+    for file in files:
+        click.echo(f"wrote {file}")
+    click.echo(remark)
 
 
-def _place(shell: str) -> tuple[Path, str]:
-    """Return the file in which `shell` looks for the completion of `emulate`, and a remark."""
+def _places(shell: str) -> tuple[list[Path], str]:
+    """Return the files in which `shell` looks for completions, a file for each name of the
+    program, and a remark."""
     home = Path.home()
     if shell == "bash":
         data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-        file = data / "bash-completion" / "completions" / "emulate"
-        return file, (
+        folder = data / "bash-completion" / "completions"
+        return [folder / "emulate", folder / "edge-emulate"], (
             "New shells load it where the package bash-completion is installed; elsewhere put\n"
-            f"    source {file}\ninto ~/.bashrc."
+            f"    source {folder / 'emulate'}\ninto ~/.bashrc."
         )
     if shell == "fish":
-        config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
-        return config / "fish" / "completions" / "emulate.fish", "New shells load it."
-    return home / ".zfunc" / "_emulate", (
-        "Put these lines at the end of ~/.zshrc. zsh has a builtin called `emulate`; the alias\n"
-        "prefers the program. Plugins of zsh use the builtin, so the alias stands behind them:\n"
+        folder = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "fish/completions"
+        return [folder / "emulate.fish", folder / "edge-emulate.fish"], "New shells load it."
+    return [home / ".zfunc" / "_emulate"], (
+        "Put these lines at the end of ~/.zshrc. In zsh `emulate` is a builtin: type\n"
+        "`edge-emulate`.\n"
         "    fpath=(~/.zfunc $fpath)\n"
-        "    autoload -Uz compinit && compinit\n"
-        "    alias emulate='command emulate'"
+        "    autoload -Uz compinit && compinit"
     )

@@ -1,18 +1,22 @@
 """The group of all commands, and the entry point that runs the typed command."""
 
-import os
+import json
+import re
 import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import click
 
-from ..errors import EmulatorError, ScenarioError
+from ..errors import EmulatorError, HostError, ScenarioError
 from ..runs.cancel import Canceled
 from .calibrate import calibrate
 from .check import check
 from .clean import clean
 from .compare import compare
-from .completion import completion
+from .completion import COMPLETE, completion
 from .compose import compose
 from .data import data
 from .doctor import doctor
@@ -23,6 +27,7 @@ from .list import list_
 from .logs import logs
 from .new import new
 from .node import node
+from .output import FULL, discard_output, flush_output, take_every_letter, unwritable
 from .predict import predict
 from .report import report
 from .resume import resume
@@ -39,6 +44,15 @@ from .study import study
 from .sweep import sweep
 from .test_codec import test_codec
 from .tune import tune
+
+_JSON = "--json"
+_PRINTS_FIRST = {"run", "resume", "compare", "sweep", "tune"}
+"""Commands that may fail after they have printed their JSON."""
+_OTHER_NAME = "edge-emulate"
+_EXAMPLE = re.compile(
+    r"(?<=`)emulate(?= [a-zA-Z-])|(?<=^    )emulate(?= [a-z])|^emulate(?= [a-z])", re.MULTILINE
+)
+"""The program's name in an example, or in a sentence that names a command."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -57,8 +71,7 @@ class Commands(click.Group):
         try:
             return super().invoke(context)
         except BrokenPipeError:
-            sink = os.open(os.devnull, os.O_WRONLY)  # takes the interpreter's last flush
-            os.dup2(sink, sys.stdout.fileno())
+            discard_output()
             sys.exit(141)
 
 
@@ -66,6 +79,9 @@ class Commands(click.Group):
 @click.version_option(package_name="edge-emulate", prog_name="emulate")
 def commands() -> None:
     """Run distributed training on emulated edge devices with shaped links and injected faults.
+
+    In zsh, the shell of macOS, `emulate` is a builtin of the shell: type `edge-emulate` there.
+    `python -m emulator` is the same command, too.
 
     A scenario (YAML) names the devices, their links, the model and data to train on, and the
     faults. `emulate run` plays it in Docker containers, or in virtual time without Docker. A run is
@@ -92,26 +108,95 @@ for command in (
     commands.add_command(command)
 
 
+def program() -> str:
+    """Return the words by which the user called this program: `emulate` unless they differ."""
+    name = Path(sys.argv[0]).name
+    if name == "__main__.py":
+        return f"{Path(sys.executable).name} -m emulator"
+    return _OTHER_NAME if name == _OTHER_NAME else "emulate"
+
+
+def _call_by(name: str) -> None:
+    """Let the examples of every help begin with `name`, in place of `emulate`."""
+    if name != "emulate":
+        for command in (commands, *commands.commands.values()):
+            options = (each for each in command.params if isinstance(each, click.Option))
+            shown: Any
+            for shown in (command, *options):
+                shown.help = _EXAMPLE.sub(name, shown.help or "")
+
+
 def main() -> None:
-    """Run a command; what we raise on purpose is printed bare, and ends with its exit code."""
+    """Run the typed command; deliberate errors are printed bare, and end with their exit code."""
+    _call_by(program())
+    take_every_letter()
     try:
-        commands(prog_name="emulate", standalone_mode=False)
+        _run()
+        flush_output()
     except EmulatorError as error:
         _complain(error)
         sys.exit(error.exit_code)
+    except UnicodeEncodeError as error:
+        _complain(HostError(_unwritten(error)))
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in FULL or error.filename is not None:
+            raise
+        discard_output()
+        _complain(unwritable(error))
+        sys.exit(1)
+
+
+def _run() -> None:
+    """Run the typed command. Exits for a code that is not 0."""
+    try:
+        commands(prog_name=program(), complete_var=COMPLETE, standalone_mode=False)
     except (click.exceptions.Abort, Canceled):
         click.echo("emulate: interrupted", err=True)
         sys.exit(130)
     except click.ClickException as error:
         error.show()
+        if _JSON in sys.argv:
+            _print_mistakes([error.format_message()])
         sys.exit(error.exit_code)
     except click.exceptions.Exit as done:
+        flush_output()
         sys.exit(done.exit_code)
+    except SystemExit:
+        flush_output()
+        raise
 
 
 def _complain(error: EmulatorError) -> None:
+    """Print `error`: a scenario's mistakes as JSON after `--json`, and all others in words."""
+    mistakes = error.mistakes if isinstance(error, ScenarioError) else ()
+    if _JSON in sys.argv and (mistakes or not _PRINTS_FIRST & set(sys.argv[1:2])):
+        _print_mistakes([*mistakes] or [str(error)])
+        if mistakes:
+            return
     # a scenario's mistakes begin with file:line, which editors and terminals can follow
     prefix = "" if isinstance(error, ScenarioError) else "emulate: "
     click.echo(f"{prefix}{error}", err=True)
     for note in getattr(error, "__notes__", ()):
         click.echo(f"emulate: {note}", err=True)
+
+
+def _print_mistakes(mistakes: Sequence[str | Mapping[str, Any]]) -> None:
+    """Print `mistakes` as the JSON that every command with `--json` gives for them."""
+    listed = [
+        {"file": None, "line": None, "place": "", "message": mistake}
+        if isinstance(mistake, str)
+        else dict(mistake)
+        for mistake in mistakes
+    ]
+    with suppress(OSError):
+        click.echo(json.dumps({"mistakes": listed}, indent=2))
+
+
+def _unwritten(error: UnicodeEncodeError) -> str:
+    """Return the message for a file name that the locale's encoding lacks."""
+    name = error.object.encode("ascii", "backslashreplace").decode()
+    return (
+        f"{name!r} cannot be a file name in the encoding of this locale, {error.encoding}: "
+        "set LC_ALL=C.UTF-8"
+    )

@@ -1,9 +1,10 @@
-"""Standard output and error that survive the end of their reader, as a run should.
+"""Standard output and error that take every letter, and survive the end of their reader.
 
 A reader goes away, for example, with `emulate run FILE | head`, or with a terminal that is closed
-under `nohup`.
+under `nohup`. A disk that is full ends no run, and is told at its end.
 """
 
+import codecs
 import errno
 import os
 import sys
@@ -11,8 +12,110 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+from ..errors import HostError
+
+_PLAIN = {
+    "…": "...",
+    "–": "-",
+    "—": "-",
+    "·": "-",
+    "•": "*",
+    "×": "x",
+    "→": "->",
+    "←": "<-",
+    "►": ">",
+    "▶": ">",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "~",
+    "±": "+-",
+    "’": "'",
+    "‘": "'",
+    "“": '"',
+    "”": '"',
+    "°": " deg",
+    "µ": "u",
+    "μ": "u",
+    "σ": "sigma",
+    "α": "alpha",
+    "θ": "theta",
+    "─": "-",
+    "━": "-",
+    "│": "|",
+    "┃": "|",
+    "█": "#",
+    "▌": "#",
+    "░": ".",
+    "▒": "-",
+    "✓": "ok",
+    "✗": "x",
+    "\u00a0": " ",
+    "\u202f": " ",
+    "\u2009": " ",
+}
+"""Signs of this program, for terminals that lack them."""
+_ERRORS = "emulate-plain"
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Return letters in place of those that an encoding lacks, and where they end.
+
+    A name's letter becomes its code point, as `\\u65e5`; a byte of a file name that is no UTF-8 is
+    written as `\\xe9`.
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = []
+    for letter in error.object[error.start : error.end]:
+        if 0xDC80 <= ord(letter) <= 0xDCFF:
+            found.append(f"\\x{ord(letter) - 0xDC00:02x}")
+        else:
+            found.append(_PLAIN.get(letter) or letter.encode("ascii", "backslashreplace").decode())
+    return "".join(found), error.end
+
+
+codecs.register_error(_ERRORS, _plain)
+
+
+def take_every_letter() -> None:
+    """Let standard output and error take text of any letters, whatever the locale."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=_ERRORS)
+
+
+def flush_output() -> None:
+    """Write the rest of standard output. Raises HostError if its file takes no more."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_output()
+    except OSError as error:
+        discard_output()
+        raise unwritable(error) from error
+
+
+def discard_output() -> None:
+    """Send the rest of standard output to nowhere: the interpreter's last flush would fail."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        return
+
+
+def unwritable(error: OSError) -> HostError:
+    """Return the error for a standard output that cannot be written because of `error`."""
+    return HostError(f"standard output cannot be written: {error.strerror}")
+
+
 _GONE = (errno.EPIPE, errno.EIO)
 """Error numbers of a write to a pipe without a reader, and to a closed terminal."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Error numbers of a write to a file on a full disk, or beyond a quota."""
 
 
 class Enduring:
@@ -20,6 +123,8 @@ class Enduring:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self.lost: OSError | None = None
+        """Error of a full disk, after which output was lost."""
 
     def write(self, text: str) -> int:
         try:
@@ -35,11 +140,13 @@ class Enduring:
             self._discard(error)
 
     def _discard(self, error: OSError) -> None:
-        """Redirect the stream to /dev/null after `error`; raise any other error again.
+        """Redirect the stream to /dev/null after `error`; raise an unknown error again.
 
         Without the redirection the stream would try to write its buffer again and again.
         """
-        if error.errno not in _GONE:
+        if error.errno in FULL:
+            self.lost = error
+        elif error.errno not in _GONE:
             raise error
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
@@ -51,14 +158,20 @@ class Enduring:
 
 @contextmanager
 def enduring() -> Iterator[None]:
-    """Keep `sys.stdout` and `sys.stderr` writable inside the block, with or without a reader."""
+    """Keep `sys.stdout` and `sys.stderr` writable inside the block, with or without a reader.
+
+    Raises HostError after the block if a full disk has lost output.
+    """
     before = sys.stdout, sys.stderr
     if None in before:  # closed from the beginning: Python and click handle this case
         yield
         return
-    sys.stdout, sys.stderr = (Enduring(stream) for stream in before)
+    enduring = [Enduring(stream) for stream in before]
+    sys.stdout, sys.stderr = enduring
     try:
         yield
     finally:
         sys.stdout.flush()
         sys.stdout, sys.stderr = before
+    if lost := enduring[0].lost:
+        raise unwritable(lost)

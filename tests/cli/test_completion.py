@@ -119,6 +119,8 @@ def test_a_script_is_installed_where_the_shell_looks(
     }
     file = tmp_path / places[shell]
     assert result.out.startswith(f"wrote {file}\n")
+    other = file.with_name(file.name.replace("emulate", "edge-emulate"))
+    assert other.is_file() == (shell != "zsh")
     assert file.read_text() == emulate("completion", shell).out
     assert (tmp_path / "cache" / "scenario.schema.json").is_file()
 
