@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from . import FIGURES, host_load
+from .picture_file import fonts_missing, save_png, tidy_text
 from .runs import Run
 from .theme import HEIGHT, STYLE
 
@@ -110,23 +111,26 @@ def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI
         return ""
     with rc_context(STYLE):
         figure = _marked(module, table, runs)
+        drawn = svg_of(figure, module.TITLE)  # first: a PNG may have to rewrite letters
         save(figure, name(module), folder, dpi)
-        return svg_of(figure, module.TITLE)
+        return drawn
 
 
-def save(figure: Figure, name: str, folder: Path, dpi: int = DPI) -> Path:
-    """Write `figure` as `folder/<name>.png` and return the path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.png"
-    figure.savefig(path, dpi=dpi)
-    return path
+def save(figure: Figure, name: str, folder: Path, dpi: int = DPI, *, math: bool = False) -> Path:
+    """Write `figure` as `folder/<name>.png` and return the path; `math` as `save_png` takes it."""
+    return save_png(figure, folder / f"{name}.png", dpi, math=math)
 
 
-def svg_of(figure: Figure, title: str) -> str:
-    """Return `figure` as a self-contained `<svg>` element with the label `title`."""
+def svg_of(figure: Figure, title: str, *, math: bool = False) -> str:
+    """Return `figure` as a self-contained `<svg>` element with the label `title`.
+
+    The reader's browser has the fonts. `math` as `save_png` takes it.
+    """
     sink = io.StringIO()
     blank = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    figure.savefig(sink, format="svg", dpi=DPI, metadata=blank)
+    tidy_text(figure, math=math)
+    with fonts_missing():
+        figure.savefig(sink, format="svg", dpi=DPI, metadata=blank)
     text = sink.getvalue()
     text = text[text.index("<svg") :]
     # HTML needs no namespaces, and without them the page holds no address at all

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from .errors import RunError
 from .loading import Runs
+from .picture_file import whole_file
 from .tidy import TABLES
 
 
@@ -23,14 +24,10 @@ def write(runs: Runs, form: str, out: Path) -> list[Path]:
     paths = []
     for name, table in tables.items():
         path = out / f"{name}.{form}"
-        part = path.with_name(f".{path.name}.part")
-        try:
+        with whole_file(path) as sink:
             if form == "csv":
-                table.to_csv(part, index=False)
+                table.to_csv(sink, index=False)
             else:
-                table.to_parquet(part, engine="pyarrow", index=False)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+                table.to_parquet(sink, engine="pyarrow", index=False)
         paths.append(path)
     return paths

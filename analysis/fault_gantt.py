@@ -20,6 +20,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from .fault_lanes import Lane
+from .picture_file import save_png
 from .theme import INK, QUIET, STYLE, fault_colour, fault_hatch, legend_above
 
 PlannedRow: TypeAlias = tuple[str, str, float, float | None]
@@ -92,8 +93,7 @@ def png(
             legend_above(upper, keys)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=_DPI)
+        save_png(figure, path, _DPI)
     return path
 
 

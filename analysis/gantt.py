@@ -16,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from .picture_file import save_png
 from .quantities import figures, percent
 from .theme import INK, QUIET, STYLE, legend_above
 
@@ -166,8 +167,7 @@ def png(charts: Mapping[str, Sequence[GanttRow]], path: Path, dpi: int = _DPI) -
         figure = Figure(figsize=(_WIDTH, height(charts)), layout="constrained")
         FigureCanvasAgg(figure)
         draw_charts(charts, figure.subplots())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=dpi)
+        save_png(figure, path, dpi)
     return path
 
 

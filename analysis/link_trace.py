@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from .picture_file import save_png
 from .theme import INK, QUIET, SERIES, STYLE
 
 TraceRow: TypeAlias = tuple[float, float | None, float | None, float | None]
@@ -57,8 +58,7 @@ def png(
         axes[-1, 0].set_xlim(0, times[-1])
         axes[-1, 0].set_xlabel(f"time ({unit})")
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=_DPI)
+        save_png(figure, path, _DPI)
     return path
 
 

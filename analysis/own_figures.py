@@ -40,8 +40,9 @@ def picture(own: OwnFigure, run: Run, folder: Path) -> Picture:
         with rc_context(STYLE):
             figure = blank(own.height)
             own.draw(Runs([run]), figure.subplots())
-            save(figure, own.name, folder)
-            return Picture(own.name, own.title, own.caption, svg_of(figure, own.title))
+            drawn = svg_of(figure, own.title, math=True)
+            save(figure, own.name, folder, math=True)
+            return Picture(own.name, own.title, own.caption, drawn)
     except Exception as error:
         (folder / f"{own.name}.png").unlink(missing_ok=True)
         reason = str(error).replace(f"{run.folder}/", "")

@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from . import FIGURES, drawing, quantities
+from .picture_file import whole_file
 from .runs import Run
 
 
@@ -41,7 +42,9 @@ def figures(runs: Sequence[Run], folder: Path) -> list[Picture]:
 def write(template: str, path: Path, **content: Any) -> Path:
     """Fill `template` with `content`, write the page to `path`, and return `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(_environment().get_template(template).render(content), encoding="utf-8")
+    text = _environment().get_template(template).render(content)
+    with whole_file(path) as sink:  # a file name that is no UTF-8 has surrogates
+        sink.write(text.encode(errors="backslashreplace"))
     return path
 
 

@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from .picture_file import save_png
 from .theme import QUIET, STYLE
 
 _SIZE, _DPI = (6.4, 3.8), 160
@@ -42,6 +43,5 @@ def png(rows: Sequence[Mapping[str, float]], saturation: int | None, path: Path)
         figure = Figure(figsize=_SIZE, layout="constrained")
         FigureCanvasAgg(figure)
         draw(rows, saturation, figure.subplots())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=_DPI)
+        save_png(figure, path, _DPI)
     return path

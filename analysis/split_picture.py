@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from .picture_file import save_png
 from .theme import INK, SERIES, STYLE
 
 _WIDTH, _DPI = 7.2, 160
@@ -55,8 +56,7 @@ def png(
         _draw_bars(bars, examples)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=_DPI)
+        save_png(figure, path, _DPI)
     return path
 
 

@@ -15,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from .picture_file import save_png
 from .theme import SERIES, STYLE
 
 _TRIALS = ("probe", "final", "epoch")
@@ -78,7 +79,7 @@ def draw(tuning: Path, picture: Path) -> Path:
         handles = [Line2D([], [], color=colour, label=f"g={g}") for g, colour in colours.items()]
         mark = Line2D([], [], color="black", marker="*", linestyle="", label="chosen")
         figure.legend(handles=[*handles, mark], loc="outside right upper", frameon=False)
-        figure.savefig(picture, dpi=160)
+        save_png(figure, picture, 160)
     return picture
 
 

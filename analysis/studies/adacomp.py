@@ -11,6 +11,7 @@ from matplotlib import rc_context
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from ..picture_file import save_png
 from ..pushes import KINDS, parameters, weights
 from ..quantities import figures, percent, size
 from ..runs import Run
@@ -70,7 +71,7 @@ def figure(study: Study, path: Path) -> None:
         panels[0].set_ylabel("Test accuracy (%)")
         handles, labels = panels[0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
-        drawn.savefig(path, dpi=160)
+        save_png(drawn, path, 160)
 
 
 # -- the results of a run --------------------------------------------------------------------------

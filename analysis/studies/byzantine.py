@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from ..picture_file import save_png
 from ..quantities import figures, percent
 from ..runs import Run
 from ..theme import SERIES, STYLE
@@ -57,7 +58,7 @@ def figure(study: Study, path: Path) -> None:
         }
         names = [entry for entry in entries if entry in shown]
         drawn.legend([shown[name] for name in names], names, loc="outside lower center", ncols=4)
-        drawn.savefig(path, dpi=160)
+        save_png(drawn, path, 160)
 
 
 def _worlds(study: Study) -> list[str]:

@@ -11,6 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from ..picture_file import save_png
 from ..theme import SERIES, STYLE
 from .dynacomm_data import (
     BASE,
@@ -200,4 +201,4 @@ def _drawn(path: Path, inches: tuple[float, float], draw: Callable[[Figure], Non
         drawn = Figure(figsize=inches, layout="constrained")
         FigureCanvasAgg(drawn)
         draw(drawn)
-        drawn.savefig(path, dpi=160)
+        save_png(drawn, path, 160)

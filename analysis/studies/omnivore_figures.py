@@ -13,6 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from ..picture_file import save_png
 from ..quantities import percent
 from ..theme import SERIES, STYLE
 from .folder import Study, curve
@@ -175,4 +176,4 @@ def _drawn(path: Path, inches: tuple[float, float], draw: Callable[[Figure], Non
         drawn = Figure(figsize=inches, layout="constrained")
         FigureCanvasAgg(drawn)
         draw(drawn)
-        drawn.savefig(path, dpi=160)
+        save_png(drawn, path, 160)

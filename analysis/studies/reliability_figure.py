@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from ..picture_file import save_png
 from ..quantities import figures, percent
 from ..theme import SERIES, STYLE
 from .folder import Study
@@ -57,7 +58,7 @@ def figure(study: Study, path: Path) -> None:
         _times(grid[2][1], [outcome.place for outcome in along(study, MTBF, BASE)])
         handles, labels = grid[0][0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside upper center", ncols=2, frameon=False)
-        drawn.savefig(path, dpi=160)
+        save_png(drawn, path, 160)
 
 
 def _updates(study: Study) -> str:

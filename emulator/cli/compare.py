@@ -5,10 +5,11 @@ from pathlib import Path
 
 import click
 
+from ..machine.made_files import filling
 from .analysis_package import analysis
 from .completed_words import run_names
 from .options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
-from .pages import drawable, ended, runs_readable, short
+from .pages import drawable, ended, page_files, runs_readable, short
 
 
 @click.command(short_help="Compare runs: accuracy, and the bytes and updates that it cost.")
@@ -64,7 +65,10 @@ def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> No
     with runs_readable():
         compared = [comparing.read(folder) for folder in folders]
         with drawable(out):
-            drawn = comparing.compare_html(compared, out) if out else None
+            drawn = None
+            if out:
+                with filling(out, page_files()):
+                    drawn = comparing.compare_html(compared, out)
     table = comparing.compare(compared)
     if as_json:
         click.echo(json.dumps(comparing.rows(table), indent=2))

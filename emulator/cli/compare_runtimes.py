@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from ..machine.made_files import filling
 from .analysis_package import analysis
 from .options import ON
 from .output import enduring
-from .pages import drawable, runs_readable, short
+from .pages import drawable, page_files, runs_readable, short
 from .run import EXIT_CODES, watched
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def _with_control(scenario: "Scenario", containers: Path) -> "Scenario":
     """
     from ..scenario.tcp_section import Congestion, TcpSection
 
-    served = json.loads((containers / "manifest.json").read_text()).get("tcp")
+    served = json.loads((containers / "manifest.json").read_text(encoding="utf-8")).get("tcp")
     if scenario.tcp is not None or not scenario.virtual.tcp or served not in get_args(Congestion):
         return scenario
     return scenario.model_copy(update={"tcp": TcpSection(congestion=served)})
@@ -141,7 +142,7 @@ def _tell(
         drawn = None
         if out:
             both = [docker, virtual]
-            with drawable(out):
+            with drawable(out), filling(out, page_files()):
                 drawn = compare.compare_html(both, out, agreement.readable(table))
     if as_json:
         content: dict[str, Any] = {on: str(folder) for on, folder in folders.items()}

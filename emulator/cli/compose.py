@@ -18,6 +18,9 @@ def compose(file: Path, folder: Path) -> None:
     server ends the run at a stop condition. FOLDER has the form of a run folder: `emulate logs
     FOLDER` reads it.
 
+    FOLDER must be new, empty, or made by this command: files of an earlier call are replaced, and
+    no other file is.
+
     \b
     emulate compose scenarios/smallest.yaml build/compose
     docker compose up
@@ -26,6 +29,6 @@ def compose(file: Path, folder: Path) -> None:
     from ..runtimes.docker.probing import described
     from ..scenario import load
 
-    backend = lay_down(load(file), folder)
+    backend = lay_down(load(file), folder, file)
     click.echo(f"compose: {folder} holds the files that docker-compose.yml mounts")
     click.echo(f"shaping: {described(backend.plain())}")

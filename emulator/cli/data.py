@@ -52,7 +52,8 @@ if TYPE_CHECKING:
     "--figure",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.png",
-    help="Draw the split into this file; NAME-split.png without it.",
+    help="Draw the split into this file; NAME-split.png without it. No file is replaced but an "
+    "earlier picture of `emulate`.",
 )
 @JSON_OPTION
 def data(
@@ -171,6 +172,15 @@ def _of_data(
     return shared(dataset, chosen, [f"device-{number}" for number in range(devices)], seed)
 
 
+def _default_figure(name: str) -> Path:
+    """Return the file in the working folder for a picture of the data `name`.
+
+    `name` is a data set, a path, or FILE.py:FUNCTION.
+    """
+    file, _, function = Path(name).name.partition(":")
+    return Path("-".join(filter(None, (Path(file).stem, function, "split"))) + ".png")
+
+
 def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
     """Print `shares` as a table or JSON, and draw them."""
     if as_json:
@@ -185,7 +195,7 @@ def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
             out.print(Text(line), soft_wrap=True)
         out.print("", shares.table(), *filter(None, [shares.more]), sep="\n")
     if figure is None and not as_json:
-        figure = Path(f"{Path(shares.description.name).stem}-split.png")
+        figure = _default_figure(shares.description.name)
     if figure is not None:
         with figure_drawn(figure, to_stderr=as_json):
             analysis("split_picture").png(

@@ -12,9 +12,12 @@ from ..errors import EmulatorError, HostError
 from ..log.event_files import EventFile
 from ..log.lines import read
 from ..log.scalars import Scalars
+from ..machine.made_files import filling
 from .analysis_package import analysis
 from .options import OUT_OPTION, RUN, RUNS_OPTION
 from .pages import ended, runs_readable, short
+
+_WEIGHTS = "model.weights.h5"
 
 
 @click.command(short_help="Write a run's tables, TensorBoard's events, or Keras' weights.")
@@ -31,7 +34,10 @@ from .pages import ended, runs_readable, short
 @OUT_OPTION(help="Folder of the files; RUN/FORMAT if not given.")
 @RUNS_OPTION
 def export(run: str, form: str, out: Path | None, runs: Path) -> None:
-    """Write RUN for other tools, and print the path of each file. Older files are replaced.
+    """Write RUN for other tools, and print the path of each file.
+
+    Files of an earlier export are replaced; a file that was not made, or was changed since, is
+    not.
 
     RUN is a run folder, the id at its end, or a scenario's name for its latest run. Parquet needs
     the package pyarrow: pip install 'edge-emulate[parquet]'.
@@ -50,9 +56,11 @@ def export(run: str, form: str, out: Path | None, runs: Path) -> None:
             case "tensorboard":
                 made = [events(folder, out)]
             case "keras":
-                made = [weights(folder, out)]
+                with filling(out, [_WEIGHTS]):
+                    made = [weights(folder, out)]
             case _:
-                made = _tables(folder, form, out)
+                with filling(out, [f"{name}.{form}" for name in analysis().TABLES]):
+                    made = _tables(folder, form, out)
     except OSError as error:
         raise HostError(f"cannot write {out}: {error.strerror or error}") from error
     for path in made:
@@ -102,10 +110,10 @@ def weights(folder: Path, out: Path) -> Path:
         raise EmulatorError(f"{short(folder)} has no model.npz: a run writes it at its end")
     out.mkdir(parents=True, exist_ok=True)
     try:
-        write_keras_weights(model, trained, out / "model.weights.h5")
+        write_keras_weights(model, trained, out / _WEIGHTS)
     except ValueError as error:
         raise EmulatorError(f"{short(trained)}: {error}") from error
-    return out / "model.weights.h5"
+    return out / _WEIGHTS
 
 
 def _started(manifest: Path) -> float:

@@ -8,6 +8,10 @@ from typing import Any
 
 from ..errors import HostError
 from ..machine.cache import cache
+from ..machine.made_files import require_marked
+
+_MARK = '"title": "Scenario"'
+"""Text in each schema: a file without it is not ours to replace."""
 
 
 def schema_file() -> Path:
@@ -23,6 +27,7 @@ def install_schema() -> Path:
     from ..scenario import schema
 
     file = schema_file()
+    require_marked(file, _MARK)
     text = json.dumps(schema(), indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

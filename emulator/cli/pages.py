@@ -1,15 +1,18 @@
 """Drawing of reports and comparisons by the analysis, with errors translated for the console."""
 
+import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import EmulatorError, HostError
-from ..runs.folder import conductor, find
+from ..machine.made_files import require_picture
+from ..runs.folder import conductor, find, require_plain
 from ..runs.results import recover
+from ..runs.unchanged_files import changed_code
 from .analysis_package import analysis
 
 if TYPE_CHECKING:
@@ -41,6 +44,24 @@ def short(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
+def require_kept_code(folder: Path, *, figures_only: bool = False) -> None:
+    """Raise EmulatorError if `folder` names Python files that are not those which its run kept,
+    unless the person at a terminal agrees to run them.
+
+    With `figures_only`, files of other plugins do not matter.
+    """
+    changed = changed_code(folder, figures_only=figures_only)
+    if not changed:
+        return
+    click.echo("\n".join(changed), err=True)
+    agreed = sys.stdin.isatty() and sys.stderr.isatty()
+    if not (agreed and click.confirm("Run these files on this host?", err=True)):
+        raise EmulatorError(
+            f"{folder.name} has Python files that are not those of its run, and drawing the report "
+            "would run them: read them, then `emulate report --trust` runs them"
+        )
+
+
 @contextmanager
 def runs_readable() -> Iterator[None]:
     """Translate the analysis' RunError into an EmulatorError: the analysis imports no emulator."""
@@ -63,30 +84,40 @@ def drawable(out: Path | None) -> Iterator[None]:
 def figure_drawn(file: Path, *, to_stderr: bool = False) -> Iterator[None]:
     """Print the path of `file`, which the block draws.
 
-    Translates an OSError into a HostError that names `file`, and removes an unfinished file.
+    Translates an OSError into a HostError that names `file`. Raises HostError if `file` is there
+    and was not drawn by `emulate`.
     """
+    require_picture(file)
     try:
         with runs_readable():
             yield
     except OSError as error:
-        with suppress(OSError):
-            file.unlink()
         raise HostError(f"cannot draw {file}: {error.strerror}") from error
     click.echo(f"figure: {file}", err=to_stderr)
 
 
-def ended(name: str, runs: Path) -> Path:
+def page_files() -> list[str]:
+    """Return the names of the files of a comparison's page, drawn or not."""
+    name = analysis("drawing").name
+    return ["compare.html", *(f"{name(figure)}.png" for figure in analysis().FIGURES)]
+
+
+def ended(name: str, runs: Path, *, trust: bool = False) -> Path:
     """Return the folder of the ended run `name`; gather the logs and the model of a killed run.
 
     Says on standard error if `emulate resume` can go on with the run.
-    Raises EmulatorError while the run is being played.
+    Raises EmulatorError while the run is being played, if links lead out of its folder, and,
+    unless `trust`, if Python files would run that are not those which the run kept.
     """
     folder = find(name, runs)
+    require_plain(folder)
     if conductor(folder) is not None:
         raise EmulatorError(
             f"{folder.name} is still running: `emulate logs -f {name}` follows it, "
             f"`emulate stop {name}` ends it"
         )
+    if not trust and not (folder / "summary.json").is_file():
+        require_kept_code(folder)  # the run's server is made again, with its plugins
     if recover(folder):
         resume = f"emulate resume {folder.name.rpartition('-')[2]}"
         how = "failed" if (folder / "summary.json").is_file() else "died before its end"

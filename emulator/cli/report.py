@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from .options import RUN, RUNS_OPTION
-from .pages import ended, page
+from .pages import ended, page, require_kept_code
 
 
 @click.command(short_help="Draw a run as a page with figures.")
@@ -17,8 +17,13 @@ from .pages import ended, page
     metavar="FIGURE",
     help="Draw a figure of your own, too, for example --figure ./figures.py:Mine. Repeatable.",
 )
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Run the Python files that RUN names, though they are not those that the run kept.",
+)
 @RUNS_OPTION
-def report(run: str, figures: tuple[str, ...], runs: Path) -> None:
+def report(run: str, figures: tuple[str, ...], trust: bool, runs: Path) -> None:
     """Draw RUN as a page with figures: report.html, and each figure as a PNG file.
 
     RUN is a run folder, the id at its end, or a scenario's name for its latest run. The page is a
@@ -27,6 +32,10 @@ def report(run: str, figures: tuple[str, ...], runs: Path) -> None:
     FIGURE is ./figures.py:Class, a name that an installed package offers, or a mapping with this
     kind and the fields of the class (docs/own-plugin.md). It replaces the figure of the same name
     that the run's scenario has.
+
+    Figures in Python files run on this host, with your rights. If a file in RUN has changed since
+    the run, the command asks, or is refused without a terminal. Trust no folder of a stranger:
+    its digests are the stranger's, too.
 
     \b
     emulate report quickstart                 the latest run of the scenario `quickstart`
@@ -37,4 +46,7 @@ def report(run: str, figures: tuple[str, ...], runs: Path) -> None:
     from ..scenario.reading.kept_figures import typed_figures
 
     own = typed_figures(figures)
-    page(ended(run, runs), own)
+    folder = ended(run, runs, trust=trust)
+    if not trust:
+        require_kept_code(folder, figures_only=True)
+    page(folder, own)

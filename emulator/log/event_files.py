@@ -5,10 +5,14 @@ checksum. The format is written here because TensorFlow takes seconds to import,
 the package `tensorboard`. Tests read the files with TensorFlow's reader.
 """
 
+import errno
 import glob
 import struct
 from collections.abc import Mapping
 from pathlib import Path
+
+_VERSION = b"brain.Event:2"
+"""Content of the first event of each file."""
 
 _POLYNOMIAL = 0x82F63B78
 """Of CRC-32C (Castagnoli), with its bits reversed."""
@@ -34,15 +38,16 @@ class EventFile:
         """Make the file in `folder`, which is made too, in place of older ones of this `name`.
 
         `zero` is the wall-clock time, in seconds since 1970, that TensorBoard shows for the time 0
-        of `write`. Raises OSError.
+        of `write`. Raises OSError, also if a file of this `name` has no events.
         """
         folder.mkdir(parents=True, exist_ok=True)
         for older in folder.glob(f"events.out.tfevents.*.{glob.escape(name)}"):
+            _require_events(older)
             older.unlink()
         self.path = folder / f"events.out.tfevents.{zero:.0f}.{name}"
         self._zero = zero
-        self._file = self.path.open("wb", buffering=0)
-        self._event(0.0, _field(3, b"brain.Event:2"))
+        self._file = self.path.open("xb", buffering=0)
+        self._event(0.0, _field(3, _VERSION))
 
     def write(self, at: float, step: int, values: Mapping[str, float]) -> None:
         """Write the `values` of several tags at `step` and the time `at`, in seconds."""
@@ -56,6 +61,16 @@ class EventFile:
         event = b"\x09" + struct.pack("<d", self._zero + at) + content
         length = struct.pack("<Q", len(event))
         self._file.write(length + _masked(length) + event + _masked(event))
+
+
+def _require_events(file: Path) -> None:
+    """Raise OSError unless `file` is empty or begins as an event file does."""
+    if file.is_file() and not file.is_symlink():
+        with file.open("rb") as content:
+            head = content.read(64)
+        if not head or _VERSION in head:
+            return
+    raise FileExistsError(errno.EEXIST, f"{file.name} is there, and has no events")
 
 
 def _masked(content: bytes) -> bytes:

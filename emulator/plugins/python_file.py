@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import PythonFileError, shortened, suggestion
+from ..plain_files import read_plain
 from .error_text import error_text
 from .own_process import is_own
 
@@ -87,7 +88,7 @@ class Reference:
         The keys are paths from the file's folder. Raises PythonFileError for an unreadable file.
         """
         try:
-            found = {self.file.name: self.file.read_bytes()}
+            found = {self.file.name: read_plain(self.file)}
         except OSError as error:
             raise PythonFileError(self.file, None, self._unreadable(error)) from error
         _gather(self.file.name, self.file.resolve().parent, found)

@@ -10,7 +10,7 @@ from ..log.lines import read_timeline
 from ..machine import lock
 from ..scenario import Scenario, Timed, load
 from ..world.verbs import Action
-from .folder import RunFolder, conductor
+from .folder import RunFolder, conductor, require_plain
 from .results import failed_resumably, read_json
 from .unchanged_files import require_same_packages, require_unchanged
 
@@ -36,8 +36,10 @@ _RESUMER = "resume.pid"
 def resuming(path: Path) -> Iterator[DeadRun]:
     """Let no other process resume the run in the folder at `path` during the block; yield the run.
 
-    Raises EmulatorError as `dead_run`, and if another process is at it.
+    Raises EmulatorError as `dead_run`, if another process is at it, and if links lead out of the
+    folder.
     """
+    require_plain(path)
     with lock.held_alone(path / _RESUMER, f"{path.name} is being resumed"):
         yield dead_run(path)
 

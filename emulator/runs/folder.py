@@ -1,8 +1,10 @@
 """The folder of a run: paths, creation, lock, and the search for a run by name."""
 
 import os
+import re
 import secrets
 import shutil
+import stat
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,10 +12,13 @@ from pathlib import Path
 
 from ..errors import EmulatorError, HostError, suggestion
 from ..machine import lock
+from ..machine.made_files import made_as
 
 RUNS = Path("runs")
 
 _CONDUCTOR = "conductor.pid"
+_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
+"""Name of a run's folder: when the run began (UTC), and its id."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,15 @@ def create(scenario: str, runs: Path = RUNS) -> RunFolder:
 
 
 def _point(link: Path, target: str) -> None:
-    """Let `link` point at `target`; no reader finds the link missing meanwhile."""
+    """Let `link` point at `target`; no reader finds the link missing meanwhile.
+
+    A file, or a link that leads out of its folder, is not `emulate`'s and stays.
+    """
+    if link.is_symlink():
+        if os.path.dirname(os.readlink(link)):
+            return
+    elif link.exists():
+        return
     new = link.with_name(f".latest-{os.getpid()}")
     new.unlink(missing_ok=True)
     new.symlink_to(target)
@@ -128,10 +141,31 @@ def find(name: str, runs: Path = RUNS) -> Path:
 
 
 def _is_run(path: Path) -> bool:
+    """Return whether `path` is a run's folder: a folder of a user's scenarios is none."""
     try:
-        return (path / "scenario.yaml").is_file()
+        if not (path / "scenario.yaml").is_file():
+            return False
+        named = _NAME.fullmatch(path.resolve().name) is not None
+        return named or (path / "timeline.jsonl").is_file() or made_as(path, "compose")
     except OSError:  # a name too long for a file, a folder that is another user's
         return False
+
+
+def require_plain(path: Path) -> None:
+    """Raise EmulatorError if the run's folder `path` has links, pipes or devices.
+
+    A run makes none, and a folder of a stranger could have reads and writes led out by them.
+    """
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            mode = os.lstat(os.path.join(folder, name)).st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                place = os.path.relpath(os.path.join(folder, name), path)
+                what = "link" if stat.S_ISLNK(mode) else "pipe, socket or device"
+                raise EmulatorError(
+                    f"{path}: {place} is a {what}, which no run makes: remove it if you trust the "
+                    "rest of the folder"
+                )
 
 
 def _id(path: Path) -> str:

@@ -12,6 +12,7 @@ from ..errors import EmulatorError
 from ..log.lines import parse
 from ..log.merging import merge
 from ..log.records import StartRecord, StopRecord
+from ..plain_files import read_plain
 from .folder import RunFolder
 from .rescue import rescue
 
@@ -146,7 +147,7 @@ def _copy_model(folder: RunFolder) -> bool:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file of a run's folder; raise an EmulatorError if it has none."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_plain(path))
     except OSError as error:
         raise EmulatorError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -168,7 +169,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` at the end of the block; an error leaves `path` alone."""
     part = path.with_name(f".{path.name}.part")
     try:
-        with part.open("wb") as sink:
+        part.unlink(missing_ok=True)
+        with part.open("xb") as sink:  # never through a link
             yield sink
         part.replace(path)
     except BaseException:

@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EmulatorError
+from ..plugins.python_file import is_reference
 from ..scenario import Scenario
+from ..scenario.reading.plugin_files import plugin_kind, plugin_places
+from ..scenario.reading.yaml_subset import read
 from .plugin_sources import FOLDER, plugin_sources
+from .results import read_json
 
 
 def require_unchanged(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -19,6 +23,35 @@ def require_unchanged(folder: Path, manifest: Mapping[str, Any]) -> None:
     outside = [manifest[key] for key in ("initial", "owners") if key in manifest]
     entries += [(Path(each["file"]), each["sha256"]) for each in outside]
     _refuse(folder, [found for file, known in entries for found in _difference(file, known)])
+
+
+def changed_code(folder: Path, *, figures_only: bool) -> list[str]:
+    """Return in words each Python file that the scenario in a run's `folder` names, and that is not
+    the file which the run kept; with `figures_only` of the figures of its report.
+
+    These files would run on this host. The digests are those of the run's own manifest: they tell
+    a change, and not who wrote the folder.
+    """
+    scenario = folder / "scenario.yaml"
+    if not scenario.is_file() or b".py:" not in scenario.read_bytes():
+        return []  # most runs, and the file of thousands of devices takes seconds to read
+    document = read(scenario)
+    files = {
+        folder / text.rpartition(":")[0]
+        for address in plugin_places(document)
+        if not figures_only or address[0] == "report"
+        if is_reference(text := plugin_kind(document.at(address)))
+    }
+    if not files:
+        return []
+    kept = read_json(folder / "manifest.json").get("plugins", [])
+    known = {folder / each["file"]: each["sha256"] for each in kept}
+    strange = [file for file in files if file not in known]
+    return [
+        *(f"{file} is not among the files that the run kept" for file in sorted(strange)),
+        # a kept file may import any other of them
+        *(words for file, digest in known.items() for words in _difference(file, digest)),
+    ]
 
 
 def require_same_packages(folder: Path, scenario: Scenario) -> None:

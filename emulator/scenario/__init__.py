@@ -6,7 +6,7 @@ from .model import EvaluateSection, Scenario, StopSection
 from .overview import Overview, overview
 from .reading.dump import dump
 from .reading.json_schema import schema
-from .reading.load import load, loads
+from .reading.load import load, load_without_code, loads
 from .reading.override import Override
 from .server_section import Checkpoint, ServerSection
 from .timeline import Timed, timeline
@@ -34,6 +34,7 @@ __all__ = [
     "demand",
     "dump",
     "load",
+    "load_without_code",
     "loads",
     "overview",
     "schema",

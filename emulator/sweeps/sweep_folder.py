@@ -7,11 +7,12 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from ..errors import EmulatorError, HostError
+from ..machine.made_files import claim
 from ..machine.remade_files import made_again
 from ..runs.results import write_json
 from . import note
@@ -92,6 +93,16 @@ class SweepFolder:
         shutil.rmtree(self._playing, ignore_errors=True)
 
 
+def take(path: Path) -> None:
+    """Make the folder of a sweep, tuning or study at `path`, or take one that is there.
+
+    Raises HostError if the folder has other content or cannot be written.
+    """
+    notes = chain(path.glob(f"points/*/{note.NOTE}"), path.glob("short/*/timeline.jsonl"))
+    if next(notes, None) is None:  # without the mark, an earlier version made the folder
+        claim(path, "sweep")
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[SweepFolder]:
     """Open the sweep's folder at `path` for this process alone; create it if need be.
@@ -100,6 +111,7 @@ def opened(path: Path) -> Iterator[SweepFolder]:
     written, EmulatorError while another process has it open.
     """
     folder = SweepFolder(path)
+    take(path)
     try:
         (path / "points").mkdir(parents=True, exist_ok=True)
         lock = os.open(path, os.O_RDONLY)

@@ -56,7 +56,7 @@ def test_the_figure_has_a_line_and_a_band_for_each_aggregation(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(Figure, "savefig", lambda self, path, dpi: drawn.append(self))
+    monkeypatch.setattr(byzantine, "save_png", lambda figure, *rest: drawn.append(figure))
     byzantine.figure(study, tmp_path / "byzantine.png")
     liars, honest = drawn[0].axes
     assert [liars.get_title(), honest.get_title()] == ["4 liars", "no liars"]

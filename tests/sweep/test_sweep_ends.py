@@ -152,7 +152,7 @@ def test_an_error_spares_what_is_finished_and_ends_what_is_not(
 
 
 def test_nowhere_to_write(sweep_file: Path, tmp_path: Path) -> None:
-    with pytest.raises(HostError, match="name another with --out"):
+    with pytest.raises(HostError, match="name another folder"):
         made_up(rates(sweep_file, 0.1), sweep_file / "out")
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from ...core.server import GATHERING
 from ...errors import HostError, ScenarioError
 from ...learners.own_export import ready
+from ...machine.made_files import claim, require_claimable
 from ...models import OwnModel
 from ...runs.data_split import split_data
 from ...runs.folder import RunFolder
 from ...runs.plugin_sources import plugin_sources
+from ...runs.results import replacing
 from ...scenario import Scenario, dump, timeline
 from ...shaping.backend import Backend
 from ...world.roles import SERVER
@@ -22,26 +24,33 @@ from .images import node_image
 from .prepare import prepare
 from .probing import backend_for
 
+_KIND = "compose"
+_SCENARIO = "scenario.yaml"
 
-def lay_down(scenario: Scenario, path: Path) -> Backend:
+
+def lay_down(scenario: Scenario, path: Path, file: Path | None = None) -> Backend:
     """Fill `path/.work` with `NAME.json`, `shards/NAME/` and `graph/`, and empty `path/server`.
 
     Return the means of shaping. Compose starts no box: where the kernel has no netem, the receiver
     holds messages. The nodes find the server by the name that Compose gives the server. Files of
     earlier calls are removed. Raises a ScenarioError if the server would need files that Compose
-    does not mount.
+    does not mount, and a HostError if `path` has files that `emulate compose` did not make, or if
+    `file`, from which the scenario was read, would be replaced or removed.
     """
     _check(scenario)
+    require_claimable(path, _KIND)
+    _require_elsewhere(path, file)
     client = connect()
     image = node_image.require(client)
     backend = backend_for(client, image.id, scenario, timeline(scenario), boxes=False)
     split, graph = split_data(scenario), ready(scenario.training.network, scenario.seed)
     folder = RunFolder(path.resolve(), "compose")
+    claim(path, _KIND)
     try:
         for left in (folder.work, folder.server):
-            shutil.rmtree(left, ignore_errors=True)
+            _remove(left)
         folder.records.unlink(missing_ok=True)
-        folder.work.mkdir(parents=True, mode=0o700)
+        folder.work.mkdir(mode=0o700)
         world = prepare(
             scenario,
             folder,
@@ -54,10 +63,27 @@ def lay_down(scenario: Scenario, path: Path) -> Backend:
         world.write_server(GATHERING)
         world.write_nodes(SERVER)
         shutil.copytree(graph, folder.work / "graph")
-        (path / "scenario.yaml").write_text(dump(scenario))
+        with replacing(path / _SCENARIO) as sink:
+            sink.write(dump(scenario).encode())
     except OSError as error:
         raise HostError(f"cannot write {path}: {error.strerror}") from error
     return backend
+
+
+def _require_elsewhere(path: Path, file: Path | None) -> None:
+    """Raise a HostError if the scenario's `file` is one that a call on the folder `path` replaces
+    or removes."""
+    ours = [path / name for name in (_SCENARIO, "run.jsonl", "server", ".work")]
+    if file and any(file.resolve().is_relative_to(each.resolve()) for each in ours):
+        raise HostError(f"{file} would be replaced: copy it out of {path} before")
+
+
+def _remove(folder: Path) -> None:
+    """Remove `folder`, or the link that is in its place."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        shutil.rmtree(folder)
 
 
 def _check(scenario: Scenario) -> None:

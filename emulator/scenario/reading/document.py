@@ -141,6 +141,20 @@ class Document:
             self.note(mistake)
         self.at(address[:-1])[address[-1]] = other.data
 
+    def remove(self, address: Address) -> None:
+        """Remove the value at `address`; marks of later entries of the same list move up."""
+        holder, last = address[:-1], address[-1]
+        del self.at(holder)[last]
+        marks, depth = dict[Address, Mark](), len(holder)
+        for at, mark in self.marks.items():
+            step = at[depth] if len(at) > depth and at[:depth] == holder else None
+            if step is not None and step == last:
+                continue
+            if isinstance(step, int) and isinstance(last, int) and step > last:
+                at = (*holder, step - 1, *at[depth + 1 :])
+            marks[at] = mark
+        self.marks = marks
+
     def note(self, mistake: Mistake) -> None:
         """Record `mistake`, which may lie in another file, once."""
         if len(mistake.message) > LONGEST:  # as with a path of thousands of characters

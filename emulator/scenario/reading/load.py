@@ -10,6 +10,7 @@ from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .bottleneck_checks import check_keys
 from .checks import check
+from .code_left_out import leave_out_data, leave_out_model, leave_out_plugins
 from .dataset_files import find_dataset, find_owners
 from .degraded_links import check_degraded
 from .document import Address, Document
@@ -39,6 +40,18 @@ def load(path: str | Path, overrides: Sequence[str | Override] = ()) -> Scenario
     return _resolve(read(file), overrides, Library(file.parent))
 
 
+def load_without_code(
+    path: str | Path, overrides: Sequence[str | Override] = ()
+) -> tuple[Scenario, list[str]]:
+    """Return the scenario as `load` does, and the keys that it lacks: no Python file is run.
+
+    Plugins that are Python files are left out; shipped data and a shipped model stand for a user's
+    model and for data that a function returns.
+    """
+    file, left = Path(path), list[str]()
+    return _resolve(read(file), overrides, Library(file.parent), left), left
+
+
 def loads(
     text: str, overrides: Sequence[str | Override] = (), folder: str | Path = "."
 ) -> Scenario:
@@ -46,7 +59,13 @@ def loads(
     return _resolve(parse(text, "scenario"), overrides, Library(Path(folder)))
 
 
-def _resolve(document: Document, overrides: Sequence[str | Override], library: Library) -> Scenario:
+def _resolve(
+    document: Document,
+    overrides: Sequence[str | Override],
+    library: Library,
+    left: list[str] | None = None,
+) -> Scenario:
+    """Return the scenario in `document`; with a list `left`, run no code and add the keys to it."""
     if not isinstance(document.data, dict):
         if not document.mistakes:
             document.complain((), "a scenario is a mapping, as `name: …`, `training: …`")
@@ -60,9 +79,13 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
         override(document, Override(given) if isinstance(given, str) else given, expand)
     inline(document, library)
     spell_out(document)
+    if left is not None:
+        left += [*leave_out_plugins(document), *leave_out_data(document)]
     find_plugin_files(document, library.folder)
     find_dataset(document, library.folder)
     find_owners(document, library.folder)
+    if left is not None and not document.mistakes:  # the data has been checked by now
+        left += leave_out_model(document)
     find_own_model(document, library.folder)
     find_initial(document, library.folder)
     find_traces(document, library.folder)

@@ -5,6 +5,7 @@ A path begins at the folder of the file that holds it: of the scenario, or of a 
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ...plugins.python_file import Reference, is_reference
 from .document import Address, Document
@@ -15,7 +16,7 @@ PARTS = ("codec", "modulation", "synchronization", "optimizer", "aggregation", "
 
 def find_plugin_files(document: Document, folder: Path) -> None:
     """Make the paths of all plugin files in `document` absolute; `folder` is the scenario's."""
-    for address in _places(document):
+    for address in plugin_places(document):
         value = document.at(address)
         at = (*address, "kind") if isinstance(value, dict) else address
         if not is_reference(text := document.at(at)):
@@ -24,7 +25,12 @@ def find_plugin_files(document: Document, folder: Path) -> None:
         document.at(at[:-1])[at[-1]] = str(Reference.read(text, inside).resolved)
 
 
-def _places(document: Document) -> Iterator[Address]:
+def plugin_kind(value: Any) -> Any:
+    """Return the kind of a plugin's `value`: itself, or the entry `kind` of a mapping."""
+    return value.get("kind") if isinstance(value, dict) else value
+
+
+def plugin_places(document: Document) -> Iterator[Address]:
     """Yield the addresses of the values that can be plugins."""
     yield from (("training", part) for part in PARTS)
     yield from _entries(document, ("faults",))

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from ...errors import suggestion
+from ...plain_files import read_plain
 from .document import Address, Document, Mark, Mistake
 
 _PREFIX = "tag:yaml.org,2002:"
@@ -51,7 +52,7 @@ _PATTERNS = {tag.removeprefix(_PREFIX): pattern for tag, pattern, _ in CORE}
 def read(file: Path) -> Document:
     """Return the document in `file`; an unreadable file has the data None and a mistake."""
     try:
-        text = file.read_bytes().decode()
+        text = read_plain(file).decode()
     except OSError as error:
         reason = f"cannot be read: {error.strerror}{_meant(file)}"
         return _unreadable(Mark(str(file), None, ()), reason)

@@ -8,6 +8,7 @@ from ...log.lines import read
 from ...log.records import EvaluationRecord, StopRecord
 from ...runs.results import write_json
 from .. import Finished, Point, SweepView, sweep
+from ..sweep_folder import take
 from .entries import Entry, Study
 from .short_runs import play_short
 
@@ -24,12 +25,13 @@ _LAST = 4
 def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
     """Play the points that `out` does not hold finished, and write `study.json`.
 
-    An interrupted study continues when it is played again.
+    An interrupted study continues when it is played again. Raises HostError if `out` has content
+    that is not a study's.
     """
+    take(out)
     if study.plans is not None:
         view.progress("plans")
         made = study.plans(study.file())
-        out.mkdir(parents=True, exist_ok=True)
         write_json(out / PLANS, made)
     search = study.search()
     tried = [point for _, _, point in search]

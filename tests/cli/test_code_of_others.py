@@ -1,0 +1,126 @@
+"""Commands that run the Python files of a scenario or of a run's folder, and those that run none."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.typed_commands import Emulate
+from tests.fakes.virtual_world import digits
+from tests.layers import ROOT
+
+EVIL = "from pathlib import Path\nPath('ran').touch()\n"
+PAGES = ("README.md", "docs/own-plugin.md", "docs/run-folder.md")
+
+LAB = """\
+name: lab
+training: {dataset: digits, model: digits-mlp, codec: dense, batch_size: 10}
+virtual: {step: 10ms, serve: 1ms}
+stop: {updates: 5}
+devices: [{name: home, count: 2}]
+"""
+CODE = {
+    "codec": ("--set", "training.codec=./evil.py:X"),
+    "codec with keys": ("--set", "training.codec={kind: ./evil.py:X, a: 1}"),
+    "optimizer": ("--set", "training.optimizer=./evil.py:X"),
+    "modulation": ("--set", "training.modulation=./evil.py:X"),
+    "aggregation": ("--set", "training.aggregation=./evil.py:X"),
+    "synchronization": ("--set", "training.synchronization=./evil.py:X"),
+    "schedule": ("--set", "training.schedule=./evil.py:X"),
+    "figure": ("--set", "report={figures: [./evil.py:X]}"),
+    "fault": ("--set", "faults=[{kind: ./evil.py:X, at: 1s}]"),
+    "model": ("--set", "training.model=./evil.py:X"),
+    "model and loss": ("--set", "training.model=./evil.py:X", "--set", "training.loss=./evil.py:X"),
+    "data": ("--set", "training.dataset=./evil.py:x"),
+    "data with keys": ("--set", "training.dataset={file: ./evil.py:x, task: regression}"),
+}
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    (tmp_path / "evil.py").write_text(EVIL)
+    (tmp_path / "lab.yaml").write_text(LAB)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("words", CODE.values(), ids=CODE)
+def test_a_check_without_code_runs_none(
+    emulate: Emulate, lab: Path, words: tuple[str, ...]
+) -> None:
+    said = emulate("check", "lab.yaml", *words, "--no-code", "--on", "virtual")
+    assert said.code == 0, said.out + said.err
+    assert "not checked, as it would run code: " in said.out and "evil.py:" in said.out
+    assert not (lab / "ran").exists()
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("words", CODE.values(), ids=CODE)
+def test_a_check_without_code_finds_the_other_mistakes(
+    emulate: Emulate, lab: Path, words: tuple[str, ...]
+) -> None:
+    said = emulate("check", "lab.yaml", *words, "--set", "stop.update=3", "--no-code", "--json")
+    (mistake,) = json.loads(said.out)["mistakes"]
+    assert said.code == 2 and mistake["place"] == "stop.update"
+    assert not (lab / "ran").exists()
+
+
+@pytest.mark.usefixtures("data")
+def test_mistakes_behind_a_removed_fault_keep_their_lines(emulate: Emulate, lab: Path) -> None:
+    (lab / "lab.yaml").write_text(
+        LAB + "faults:\n  - {kind: ./evil.py:X}\n  - {kind: crash, nodes: [nobody], at: 1s}\n"
+    )
+    said = emulate("check", "lab.yaml", "--no-code")
+    assert said.code == 2 and said.err.startswith("lab.yaml:8: faults[1].nodes"), said.err
+
+
+def _played(emulate: Emulate, lab: Path) -> Path:
+    shutil.copy(ROOT / "scenarios" / "own" / "figures.py", lab / "figures.py")
+    (lab / "lab.yaml").write_text(LAB + "report: {figures: [./figures.py:LossByDevice]}\n")
+    with digits():
+        said = emulate("run", "lab.yaml", "--on", "virtual", "--no-report")
+    assert said.code == 0, said.err
+    return (lab / "runs" / "lab" / "latest").resolve()
+
+
+def test_a_report_runs_no_file_that_has_changed(emulate: Emulate, lab: Path) -> None:
+    figures = (ROOT / "scenarios" / "own" / "figures.py").read_text()
+    run = _played(emulate, lab)
+    kept = run / "plugins" / "figures.py"
+    changes = {
+        "changed": lambda: kept.write_text(EVIL + figures),
+        "another file": lambda: (
+            kept.write_text(figures),
+            (run / "other.py").write_text(EVIL),
+            (run / "scenario.yaml").write_text(
+                (run / "scenario.yaml").read_text().replace("plugins/figures.py", "other.py")
+            ),
+        ),
+    }
+    for change in changes.values():
+        change()
+        said = emulate("report", "lab")
+        assert said.code == 1 and "emulate report --trust" in said.err, said.err
+        assert not (lab / "ran").exists() and not (run / "report.html").exists()
+    assert emulate("report", "lab", "--trust").code == 0
+    assert (lab / "ran").exists()
+
+
+def test_a_dead_runs_plugins_are_compared_before_its_server_is_made_again(
+    emulate: Emulate, lab: Path
+) -> None:
+    run = _played(emulate, lab)
+    (run / "summary.json").unlink()
+    (run / "plugins" / "figures.py").write_text(EVIL)
+    for command in (("report",), ("export", "--format", "csv"), ("compare",)):
+        said = emulate(*command, "lab")
+        assert said.code == 1 and "has changed: its SHA-256" in said.err
+        assert not (lab / "ran").exists()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_pages_say_which_commands_run_files_of_others(page: str) -> None:
+    text = " ".join((ROOT / page).read_text().split())
+    assert "run the Python files that" in text or "runs the Python files that" in text
+    assert "--no-code" in text
