@@ -1,4 +1,4 @@
-"""Commands that run the Python files of a scenario or of a run's folder, and those that run none."""
+"""Commands that run the Python files of a scenario or a run's folder, and those that run none."""
 
 import json
 import shutil
