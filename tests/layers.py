@@ -10,7 +10,7 @@ PACKAGE = ROOT / "emulator"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS: dict[str, tuple[str, ...]] = {
-    "leaves": ("errors", "units", "layout", "vectors", "plugins", "chance", "plain_files"),
+    "leaves": ("errors", "units", "layout", "vectors", "plugins", "chance"),
     "world": ("world", "faults", "log", "machine"),
     "plugin families": (
         *("models", "datasets", "learners", "codecs", "modulation", "optimizers", "pulls"),

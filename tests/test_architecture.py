@@ -11,7 +11,7 @@ its own layer and of the layers below it. `make layers` draws every import in do
     protocol          core: no sockets, no clock, no dice
     plugin families   models datasets learners codecs modulation optimizers pulls synchronization
     world             world faults log machine
-    leaves            errors units layout vectors plugins chance plain_files
+    leaves            errors units layout vectors plugins chance
 
 `analysis` stands beside these layers: it reads the folders of runs, and imports none of them.
 """

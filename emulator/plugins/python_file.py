@@ -20,9 +20,9 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import PythonFileError, shortened, suggestion
-from ..plain_files import read_plain
 from .error_text import error_text
 from .own_process import is_own
+from .plain_files import read_plain
 
 PATTERN = r"^.+\.py:[A-Za-z_][A-Za-z0-9_]*$"
 """Regular expression of a reference: the path of a Python file, a colon, a name in the file."""

@@ -12,7 +12,7 @@ from ..errors import EmulatorError
 from ..log.lines import parse
 from ..log.merging import merge
 from ..log.records import StartRecord, StopRecord
-from ..plain_files import read_plain
+from ..plugins.plain_files import read_plain
 from .folder import RunFolder
 from .rescue import rescue
 

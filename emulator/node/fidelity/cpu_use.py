@@ -33,7 +33,9 @@ def _pressure(file: Path) -> list[float]:
     """Return the seconds of pressure in `file`, of the line `some`; empty where there is none."""
     try:
         # first line: some avg10=0.00 avg60=0.00 avg300=0.00 total=196118687 (microseconds)
-        return [int(file.read_text().split("\n", 1)[0].rpartition("total=")[2]) / 1e6]
+        return [
+            int(file.read_text(encoding="utf-8").split("\n", 1)[0].rpartition("total=")[2]) / 1e6
+        ]
     except (OSError, ValueError):  # a kernel without PSI, or with psi=0: the file cannot be read
         return []
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ...errors import suggestion
-from ...plain_files import read_plain
+from ...plugins.plain_files import read_plain
 from .document import Address, Document, Mark, Mistake
 
 _PREFIX = "tag:yaml.org,2002:"
