@@ -27,7 +27,7 @@ def report(user: int) -> dict[str, Any]:
     `quota`: cores, and `memory`: bytes, each None without a limit; `features`: those of shaping.
     """
     return {
-        "boot": BOOT.read_text().strip(),
+        "boot": BOOT.read_text(encoding="utf-8").strip(),
         "mounts": _mounts(user),
         "quota": quota(),
         "memory": memory.limit(),
@@ -39,10 +39,10 @@ def quota(root: Path = ROOT) -> float | None:
     """Return the cores that the control group below `root` allows; None without a quota."""
     try:
         if (root / "cpu.max").is_file():
-            share, period = (root / "cpu.max").read_text().split()
+            share, period = (root / "cpu.max").read_text(encoding="utf-8").split()
         else:
-            share = (root / "cpu/cpu.cfs_quota_us").read_text()
-            period = (root / "cpu/cpu.cfs_period_us").read_text()
+            share = (root / "cpu/cpu.cfs_quota_us").read_text(encoding="utf-8")
+            period = (root / "cpu/cpu.cfs_period_us").read_text(encoding="utf-8")
         cores = int(share) / int(period)  # `max` in version 2, and -1 in version 1: no quota
     except (OSError, ValueError):
         return None

@@ -72,7 +72,7 @@ def examine(client: DockerClient, image: str) -> Probed:
         finally:
             clean_up(client, run)
         known = lacks(client.info(), warnings)
-    if report["boot"] != BOOT.read_text().strip():
+    if report["boot"] != BOOT.read_text(encoding="utf-8").strip():
         raise HostError(
             f"the engine at {endpoint()} runs containers on another kernel, as Docker Desktop does "
             "in a virtual machine, or on another machine: its clock is not this one's, so no fault "
@@ -99,7 +99,7 @@ def _files(run: str) -> Iterator[Path]:
     folder = cache("probes", run)
     try:
         (folder / "output").mkdir(parents=True)
-        (folder / "node.json").write_text("{}")
+        (folder / "node.json").write_text("{}", encoding="utf-8")
         # the umask may be any
         for path, mode in (
             (folder, 0o755),
