@@ -20,6 +20,7 @@ from emulator.transport.secrets import Secret, Token
 
 from .insider import Insider
 from .messages import HostileMessages
+from .mute import Mute
 from .outsider import Outsider
 from .saboteur import Saboteur
 
@@ -53,6 +54,9 @@ class Attackers:
             return HostileMessages(name, attack.victim, layout, attack.largest, attack.seed)
 
         self._pace = attack.pace
+        # each device must say hello before the run begins
+        silent = names.pop()
+        self.mutes = [Mute(attack.address, next(sources), attack.secrets[silent], silent)]
         self.insiders = [
             Insider(attack.address, next(sources), attack.secrets[name], messages(name), name)
             for name in names
@@ -80,7 +84,7 @@ class Attackers:
         """Attack at the pace until a line has arrived on standard input."""
         began, before = time.monotonic(), self.sent
         while True:
-            for attacker in (*self.insiders, *self.saboteurs, *self.outsiders):
+            for attacker in self._all:
                 self.sent += attacker.attack()
             for insider in self.insiders:
                 insider.settle()
@@ -89,20 +93,28 @@ class Attackers:
                 sys.stdin.readline()
                 return
 
+    @property
+    def _all(self) -> list[Insider | Saboteur | Outsider | Mute]:
+        return [*self.insiders, *self.saboteurs, *self.outsiders, *self.mutes]
+
     def counts(self) -> dict[str, Any]:
-        """Return numbers of messages by attackers and kinds, and connections."""
-        wild = [*self.saboteurs, *self.outsiders]
+        """Return numbers of messages by attackers and kinds, connections, and answers."""
+        wild = [*self.saboteurs, *self.outsiders, *self.mutes]
         return {
             "insiders": _sum(self.insiders),
             "saboteurs": _sum(self.saboteurs),
             "outsiders": _sum(self.outsiders),
+            "mutes": _sum(self.mutes),
+            "mutes' own": {mute.node: mute.sent.total() for mute in self.mutes},
+            "answers": sum(outsider.answers for outsider in self.outsiders),
             "insiders' own": {i.node: i.sent.total() + i.questions for i in self.insiders},
+            "repeats": {insider.node: insider.repeats for insider in self.insiders},
             "breaks": sum(insider.breaks for insider in self.insiders),
             "connections": sum(attacker.connections for attacker in wild),
         }
 
     def close(self) -> None:
-        for attacker in (*self.insiders, *self.saboteurs, *self.outsiders):
+        for attacker in self._all:
             attacker.close()
 
 
@@ -116,6 +128,8 @@ def main() -> None:
     print(0, flush=True)
     try:
         attackers.play()
+        for outsider in attackers.outsiders:
+            outsider.close()  # reads the last answers
         print(json.dumps(attackers.counts()), flush=True)
     finally:
         attackers.close()

@@ -3,12 +3,15 @@
 import time
 from collections import Counter
 
+from emulator.core import wire
 from emulator.core.messages import Hello, Message, ModelReply, Pull
+from emulator.core.seen_pushes import SeenPushes
+from emulator.errors import WireError
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import Secret
 from tests.fakes.durable_process import BEAT
 
-from .messages import KINDS, HostileMessages
+from .messages import KINDS, Frames, HostileMessages
 
 BURST = 40
 """Messages between two questions to which the insider awaits the answer."""
@@ -38,6 +41,10 @@ class Insider:
         self.sent: Counter[str] = Counter()
         self.questions = 0
         """Honest messages sent."""
+        self.repeats = 0
+        """Hostile messages that repeat a push by its number, of which a durable server has no
+        record: it has taken the push before."""
+        self._seen = SeenPushes()
         self._version, self._ticket = 0, FIRST_QUESTION
         self._say(Hello(node, 0))
 
@@ -59,10 +66,19 @@ class Insider:
             kind = self._messages.dice.choice(KINDS)
             frames = self._messages.draw(kind, self._version)
             self.sent[kind] += 1
+            self.repeats += self._repeats(frames)
             self._peer._socket.send_multipart(frames)
             size, number = size + sum(map(len, frames)), number + 1
         self._ask()
         return number
+
+    def _repeats(self, frames: Frames) -> bool:
+        """Return whether a server may take `frames` for a push that it has seen."""
+        try:
+            message = wire.unpack(frames)
+        except WireError:
+            return False
+        return message.node == self.node and self._seen.repeats(message)
 
     def settle(self) -> None:
         """Wait for the answer to the last question. TimeoutError if the server is silent."""

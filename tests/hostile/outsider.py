@@ -8,7 +8,9 @@ from .messages import KINDS, HostileMessages, drawn
 from .streams import refused_greeting, stream
 
 LINGERING = 6
-"""Connections of a peer that stay open at once."""
+"""Connections of a peer that stay open at once; an answer has the time of as many attacks."""
+GREETING = 64
+"""Bytes of a server's greeting, which any peer is sent."""
 
 
 class Outsider:
@@ -21,7 +23,8 @@ class Outsider:
         self._messages = messages
         self._open: deque[socket.socket] = deque()
         self.sent: Counter[str] = Counter()
-        self.connections = 0
+        self.connections = self.answers = 0
+        """Connections made, and those on which the server said more than a refusal."""
 
     def attack(self) -> int:
         """Send a greeting and messages over a new connection; return how many messages."""
@@ -34,10 +37,31 @@ class Outsider:
         with suppress(OSError):  # the server may hang up meanwhile
             peer.sendall(refused_greeting(dice) + stream(kind, messages, dice))
         self._open.append(peer)
-        if dice.random() < 0.8 or len(self._open) > LINGERING:
-            self._open.popleft().close()
+        if len(self._open) > LINGERING:
+            self._end(self._open.popleft())
         return len(messages)
 
+    def _end(self, peer: socket.socket) -> None:
+        """Close `peer`, and count it if it was answered."""
+        self.answers += answered(_heard(peer))
+        peer.close()
+
     def close(self) -> None:
-        for peer in self._open:
-            peer.close()
+        while self._open:
+            self._end(self._open.popleft())
+
+
+def _heard(peer: socket.socket) -> bytes:
+    """Return the bytes that have come for `peer`, and are waiting."""
+    peer.setblocking(False)
+    heard = b""
+    with suppress(OSError):  # no more has come, or the server has reset the connection
+        while part := peer.recv(1 << 16):
+            heard += part
+    return heard
+
+
+def answered(heard: bytes) -> bool:
+    """Return whether `heard`, all bytes from a server, are more than a greeting and a refusal."""
+    rest = heard[GREETING:]
+    return bool(rest) and not rest[2:].startswith(b"\x05ERROR")

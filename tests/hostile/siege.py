@@ -3,17 +3,19 @@
 import json
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from emulator import models, modulation, plugins
-from emulator.core.plan import Plan, Stop, WorkerPlan
+from emulator.core.plan import Durability, Plan, Stop, WorkerPlan
 from emulator.node.server_role import SLACK, largest_frame
 from tests.fakes.durable_process import DrawnGradients, ServerProcess, fleet, free_port
 
@@ -22,14 +24,18 @@ from .messages import CODEC
 
 MODEL = "digits-mlp"
 HONEST = tuple(f"honest-{number}" for number in range(8))
-HOSTILE = tuple(f"hostile-{number}" for number in range(4))
+HOSTILE = tuple(f"hostile-{number}" for number in range(5))
+"""Devices of the run: the last one never reads; with PLAIN the one before breaks the framing."""
 OUTSIDERS = 2
 GRADIENT = 0.02
 """Seconds of an honest device's gradient."""
 WARM_UP = 3.0
 SETTLING = 0.2
 """Seconds between two windows that count for neither."""
-PAGE = 4096
+TICK = 0.02
+"""Seconds between two looks at how late this process is woken."""
+COMING_BACK = 60.0
+"""Seconds within which a killed server must make updates again."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,8 @@ class Order:
     window: float
     seed: int
     encrypted: bool = False
+    durable: bool = True
+    """Whether the server keeps every input on disk, before it judges the input."""
 
 
 @dataclass
@@ -77,7 +85,14 @@ class Siege:
     before: int = 0
     """Bytes of the server's memory before the first attack."""
     peak: int = 0
+    """The most that the kernel has seen, so that no moment is missed."""
     after: int = 0
+    disk: int = 0
+    """Most bytes of the server's states and inputs on disk."""
+    stall: float = 0.0
+    """Longest time for which an honest device had no model, in seconds."""
+    late: float = 0.0
+    """Longest time by which this process, which plays the honest devices, was woken too late."""
     sent: int = 0
     seconds: float = 0.0
     """Seconds of all attacks."""
@@ -85,11 +100,14 @@ class Siege:
     """As `Attackers.counts` returns them."""
     alive: bool = False
     """Whether the server has ended by itself when it was asked to, with exit code 0."""
+    back: bool = True
+    """Whether the server, killed after the attack, has come back and taken updates."""
 
 
-def plan_of(encrypted: bool) -> Plan:
+def plan_of(order: Order) -> Plan:
     codec = plugins.plain(CODEC)
-    worker = WorkerPlan(seed=1, batch_size=10, codec=codec, fleet=len(HONEST) + len(HOSTILE))
+    fleet = len(HONEST) + len(HOSTILE)
+    worker = WorkerPlan(seed=1, batch_size=10, codec=codec, fleet=fleet, durable=order.durable)
     return Plan(
         worker=worker,
         model=MODEL,
@@ -97,26 +115,32 @@ def plan_of(encrypted: bool) -> Plan:
         workers=(*HONEST, *HOSTILE),
         modulation=plugins.plain(modulation.PerParameter()),
         stop=Stop(updates=10**9),
-        encrypted=encrypted,
+        durability=Durability() if order.durable else None,
+        encrypted=order.encrypted,
     )
 
 
 def lay(order: Order, folder: Path, say: Callable[[str], None]) -> Siege:
     """Attack a server that writes to `folder`; call `say` with the progress."""
-    siege, plan = Siege(order), plan_of(order.encrypted)
+    siege, plan = Siege(order), plan_of(order)
     server = ServerProcess(plan, folder, free_port())
     server.start()
     with fleet(plan, server, GRADIENT, HONEST) as learners:
         try:
             with _attackers(order, plan, server, folder) as attackers:
                 time.sleep(WARM_UP)
-                siege.before = siege.peak = memory(server)
-                while siege.sent < order.messages:
-                    _alternate(siege, server, attackers, learners)
-                    rates = siege.attacked.rate, siege.quiet.rate
-                    say(f"{siege.sent} messages; {rates[0]:.1f} and {rates[1]:.1f} updates/s")
-                siege.after = memory(server)
+                siege.before, begun = memory(server), time.monotonic()
+                with _lateness(siege):
+                    while siege.sent < order.messages:
+                        _alternate(siege, server, attackers, learners)
+                        rates = siege.attacked.rate, siege.quiet.rate
+                        say(f"{siege.sent} messages; {rates[0]:.1f} and {rates[1]:.1f} updates/s")
+                times = [learner.models for learner in learners]
+                siege.stall = longest(times, begun, time.monotonic())
+                siege.peak, siege.after = memory(server, "VmHWM"), memory(server)
                 siege.counts = attackers.end()
+            if order.durable:
+                siege.back = _comes_back(server, learners)
         finally:
             assert server.process is not None
             server.process.terminate()  # honest devices wait for its goodbye
@@ -147,19 +171,75 @@ def _count(
     """Add a window from this moment on to `windows`."""
     time.sleep(SETTLING)
     began, work = time.monotonic(), server.processor_time()
-    while (now := time.monotonic()) < began + siege.order.window:
-        siege.peak = max(siege.peak, memory(server))
-        time.sleep(0.1)
+    time.sleep(siege.order.window)
+    now = time.monotonic()
+    siege.disk = max(siege.disk, _kept(server.output))
     models_in = (sum(began <= at < now for at in learner.models) for learner in learners)
     windows.add(now - began, sum(models_in), server.processor_time() - work)
 
 
-def memory(server: ServerProcess) -> int:
-    """Return the bytes of the server's resident memory. OSError if the server has died."""
+def memory(server: ServerProcess, what: str = "VmRSS") -> int:
+    """Return the bytes of the server's resident memory: now, or with `VmHWM` at the most.
+
+    OSError if the server has died.
+    """
     assert server.process is not None
     if (code := server.process.poll()) is not None:
         raise OSError(f"the server has died, exit code {code}")
-    return int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * PAGE
+    lines = Path(f"/proc/{server.process.pid}/status").read_text().splitlines()
+    (size,) = (line.split()[1] for line in lines if line.startswith(f"{what}:"))
+    return 1024 * int(size)
+
+
+def longest(times: Sequence[Sequence[float]], begin: float, end: float) -> float:
+    """Return the longest time between `begin` and `end` without one of a device's `times`."""
+    gaps = [0.0]
+    for own in times:
+        inside = [begin, *(at for at in own if begin <= at <= end), end]
+        gaps += [then - now for now, then in pairwise(inside)]
+    return max(gaps)
+
+
+@contextmanager
+def _lateness(siege: Siege) -> Iterator[None]:
+    """Note in `siege` how late a thread of this process is woken at most."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.is_set():
+            due = time.monotonic() + TICK
+            ended.wait(TICK)
+            siege.late = max(siege.late, time.monotonic() - due)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _kept(folder: Path) -> int:
+    """Return the bytes of the states and inputs in `folder`, the server's."""
+    size = 0
+    for file in folder.rglob("*"):
+        if file.name != "run.jsonl":
+            with suppress(FileNotFoundError):  # an old state goes once a newer one is there
+                size += file.stat().st_size
+    return size
+
+
+def _comes_back(server: ServerProcess, learners: list[DrawnGradients]) -> bool:
+    """Kill the server and start it anew; return whether every honest device gets models again."""
+    server.kill()
+    server.start()
+    begun = time.monotonic()
+    while time.monotonic() < begun + COMING_BACK:
+        if server.recoveries() and all(own.models[-1] > begun for own in learners):
+            return True
+        time.sleep(0.2)
+    return False
 
 
 class _Process:
