@@ -1,6 +1,8 @@
 """Memory and open descriptors of a run's long-lived processes, as the host's kernel sees them."""
 
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,12 +12,15 @@ from emulator.runtimes.docker.spec import BOX
 PART = b"emulator.node.role"
 """Module of a container's part, in the command line of its process."""
 
+SERVER = "server"
+"""Name of the server's process."""
+
 ESTABLISHED = "01"
 """State of an open connection in /proc/net/tcp."""
 
 
 class Sample(NamedTuple):
-    """A process at `at` seconds of the run."""
+    """A process at `at` seconds of the run; `process` is its id."""
 
     at: float
     memory: int
@@ -24,6 +29,7 @@ class Sample(NamedTuple):
     """Open descriptors, but for those of connections."""
     connections: int
     """TCP connections."""
+    process: int = 0
 
 
 def sample(process: int, at: float) -> Sample:
@@ -38,7 +44,7 @@ def sample(process: int, at: float) -> Sample:
             connections.add(opened)  # the server has two descriptors of each
         else:
             others += 1
-    return Sample(at, _anonymous(process), others, len(connections))
+    return Sample(at, _anonymous(process), others, len(connections), process)
 
 
 def _anonymous(process: int) -> int:
@@ -55,27 +61,33 @@ def _established(process: int) -> set[str]:
     return {f"socket:[{row[9]}]" for row in rows if row[3] == ESTABLISHED}
 
 
-def find(client: Any, run: str) -> dict[str, int]:
+Find = Callable[[], int]
+"""Function that returns the id of a process. OSError while there is none."""
+
+
+def find(client: Any, run: str) -> dict[str, Find]:
     """Return the processes of `run` that live as long as the run: supervisors, server, and `BOX`.
 
     A device keeps its supervisor through every crash; the process of the worker is another one each
-    time.
+    time. So is the server's after a crash of the server.
     """
-    found = {}
+    found: dict[str, Find] = {}
     for container in client.api.containers(filters={"label": f"{RUN}={run}"}):
         role = container["Labels"][ROLE]
         name = container["Labels"].get(DEVICE, role)
         supervisor = int(client.api.inspect_container(container["Id"])["State"]["Pid"])
         if role == BOX:
-            found[BOX] = supervisor
+            found[BOX] = partial(int, supervisor)
             continue
-        found[f"supervisor of {name}"] = supervisor
+        found[f"supervisor of {name}"] = partial(int, supervisor)
         if role == "server":
-            found["server"] = _part(supervisor)
+            found[SERVER] = partial(_part, supervisor)
     return found
 
 
 def _part(supervisor: int) -> int:
     children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
-    (part,) = (child for child in children if PART in Path(f"/proc/{child}/cmdline").read_bytes())
-    return int(part)
+    parts = [child for child in children if PART in Path(f"/proc/{child}/cmdline").read_bytes()]
+    if not parts:
+        raise ProcessLookupError(f"process {supervisor} has no part: it has crashed")
+    return int(parts[0])

@@ -6,22 +6,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from emulator.runtimes.docker import client as engine
 from emulator.runtimes.docker.labels import RUN
+from emulator.scenario import load
 
 from . import processes
-from .processes import Sample
+from .processes import SERVER, Find, Sample
 
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "soak.yaml"
 EMULATE = Path(sys.executable).with_name("emulate")
 BOOT = 600.0
 """Seconds within which the run must begin; the run itself gives up earlier."""
 CONDUCTOR = "conductor"
+DOWN = 60.0
+"""Seconds for which the server may be down: it boots after a crash."""
 LAST = 3.0
 """Seconds at the end without samples: the run may end a moment early."""
 
@@ -32,6 +36,10 @@ class Soak:
 
     summary: dict[str, Any] = field(default_factory=dict)
     samples: dict[str, list[Sample]] = field(default_factory=dict)
+    disk: list[tuple[float, int]] = field(default_factory=list)
+    """Seconds of the run, with the bytes of the server's states and inputs at that time."""
+    kinds: set[str] = field(default_factory=set)
+    """Kinds of the faults in the scenario."""
     remains: list[str] = field(default_factory=list)
     """Containers, networks, processes, interfaces and files that outlived the run."""
 
@@ -57,9 +65,11 @@ def soak(seconds: float, folder: Path, say: Callable[[str], None]) -> Soak:
             try:
                 run = _begun(conductor, folder / "runs" / "soak" / "latest")
                 if run:
-                    watched = {CONDUCTOR: conductor.pid, **processes.find(client, run)}
+                    watched = {CONDUCTOR: partial(int, conductor.pid)}
+                    watched |= processes.find(client, run)
                     bridges = _bridges(client, run)
-                    found.samples = _watch(watched, seconds, say)
+                    server = folder / "runs" / "soak" / "latest" / "server"
+                    found.samples, found.disk = _watch(watched, server, seconds, say)
                 output, _ = conductor.communicate(timeout=300)
             finally:
                 conductor.terminate()
@@ -67,6 +77,7 @@ def soak(seconds: float, folder: Path, say: Callable[[str], None]) -> Soak:
             code, words = conductor.returncode, errors.read_text()
             raise RuntimeError(f"the run failed, exit code {code}: {words}")
         found.summary = json.loads(output)
+        found.kinds = {fault.kind for fault in load(SCENARIO).faults}
         found.remains = [*_left(client, run, bridges), *map(str, temporary.rglob("*"))]
     return found
 
@@ -85,27 +96,46 @@ def _begun(conductor: "subprocess.Popen[bytes]", latest: Path) -> str:
 
 
 def _watch(
-    watched: dict[str, int], seconds: float, say: Callable[[str], None]
-) -> dict[str, list[Sample]]:
+    watched: dict[str, Find], server: Path, seconds: float, say: Callable[[str], None]
+) -> tuple[dict[str, list[Sample]], list[tuple[float, int]]]:
     """Sample the processes once a second, until shortly before the run ends, or one of them does.
 
-    A process that ends early leaves fewer samples than the others, and all leave too few.
+    Return the samples, and the bytes of states and inputs in the folder `server`. The server may be
+    down for a while. A process that ends early leaves fewer samples than the others, and all leave
+    too few.
     """
     samples: dict[str, list[Sample]] = {name: [] for name in watched}
+    disk: list[tuple[float, int]] = []
     began = time.monotonic()
     while (at := time.monotonic() - began) < seconds - LAST:
+        disk.append((at, _kept(server)))
         for name, process in watched.items():
             try:
-                samples[name].append(processes.sample(process, at))
+                samples[name].append(processes.sample(process(), at))
             except OSError:
+                if name == SERVER and at - _last(samples[name]) < DOWN:
+                    continue
                 say(f"{name} has ended after {at:.0f} s")
-                return samples
+                return samples, disk
         if len(samples[CONDUCTOR]) % 60 == 0:
-            last = samples[CONDUCTOR][-1], samples["server"][-1]
-            own, server = (each.memory / 1e6 for each in last)
-            say(f"{at / 60:.0f} min; MB: conductor {own:.1f}, server {server:.1f}")
+            words = (f"{name} {samples[name][-1].memory / 1e6:.1f}" for name in (CONDUCTOR, SERVER))
+            say(f"{at / 60:.0f} min; MB: {', '.join(words)}")
         time.sleep(max(0.0, began + round(at) + 1 - time.monotonic()))
-    return samples
+    return samples, disk
+
+
+def _last(samples: list[Sample]) -> float:
+    return samples[-1].at if samples else 0.0
+
+
+def _kept(folder: Path) -> int:
+    """Return the bytes of the states and inputs in the server's `folder`."""
+    size = 0
+    for file in folder.rglob("*"):
+        if file.name != "run.jsonl":
+            with suppress(OSError):  # an old state goes once a newer one is there
+                size += file.stat().st_size
+    return size
 
 
 def _bridges(client: Any, run: str) -> list[str]:

@@ -23,6 +23,7 @@ def soak(**server):
         "faults_realised": 1,
         "duration_s": 1800,
         "exits": [],
+        "fault_effects": {"kinds": {}},
     }
     return Soak(summary, {"server": samples, "supervisor of a": FLAT})
 
@@ -45,11 +46,42 @@ def test_growth_after_the_warm_up_is_seen(grown, seen):
 
 def test_a_descriptor_is_seen_and_a_moment_with_more_is_not():
     assert complaints(soak(descriptors=lambda at: 27 + 8 * (at % 5 == 0))) == []
+    assert complaints(soak(descriptors=lambda at: 27 + (at > 900 and at % 3 > 0))) == []
     assert "28 descriptors" in complaints(soak(descriptors=lambda at: 27 + (at > 1200)))[0]
 
 
 def test_connections_that_are_never_closed_are_seen():
     assert "60 connections" in complaints(soak(connections=lambda at: 60))[0]
+
+
+def test_a_server_that_was_started_anew_counts_once_it_has_settled():
+    def process(at):
+        return int(at) // 300
+
+    def young(at):
+        return 90 * MB if at % 300 < 15 and at >= 300 else 30 * MB
+
+    assert complaints(soak(process=process, memory=young)) == []
+    # lives that grow from one to the next, each flat
+    found = soak(process=process, memory=lambda at: (30 + process(at)) * MB)
+    assert any("server: its memory grew" in each for each in complaints(found))
+
+
+def test_files_that_grow_are_seen():
+    found = soak()
+    found.disk = [(at, 20 * MB + 5 * MB * (at % 60 > 50)) for at in SECONDS]
+    assert complaints(found) == []
+    found.disk = [(at, 20 * MB + at * MB // 20) for at in SECONDS]
+    assert complaints(found)[0].startswith("the server's states and inputs grew from ")
+
+
+def test_a_kind_that_was_never_played_is_seen():
+    found = soak()
+    found.kinds = {"churn", "server-crash"}
+    found.summary["fault_effects"] = {"kinds": {"churn": {}}}
+    assert complaints(found) == ["no fault of the kind server-crash was played"]
+    found.summary["server_recoveries"] = 2
+    assert complaints(found) == []
 
 
 def test_remains_and_a_failed_run_are_seen():
