@@ -7,12 +7,14 @@ write its file in `figures/` and name the module here.
 from .errors import RunError
 from .exporting import write
 from .figures import (
+    accuracy_both,
     accuracy_bytes,
     accuracy_time,
     accuracy_updates,
     bottleneck_traffic,
     bytes_by_kind,
     device_traffic,
+    error_both,
     error_bytes,
     error_time,
     error_updates,
@@ -31,9 +33,11 @@ from .tidy import TABLES
 FIGURES = (
     accuracy_updates,
     accuracy_time,
+    accuracy_both,
     accuracy_bytes,
     error_updates,
     error_time,
+    error_both,
     error_bytes,
     update_rate,
     bytes_by_kind,

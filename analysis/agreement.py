@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from . import activations, pushes
+from . import activations, both_directions, pulls, pushes
 from .compare import compare
 from .held_model import held_evaluations, held_updates
 from .quantities import figures, percent, seconds, size
@@ -38,7 +38,7 @@ def agreement(docker: Run, virtual: Run) -> pd.DataFrame:
 
     Quantities: `updates_per_second`, `updates`, `duration` (s), `push_bytes_per_update`,
     `push_bytes`, `pull_bytes_per_pull` and `pull_bytes` (to devices), with a cut model
-    `activation_bytes_per_update` and `activation_bytes`, `faults`,
+    `activation_bytes_per_update` and `activation_bytes`, `both_bytes` of both directions, `faults`,
     `staleness_median`, `staleness_p90`, `staleness_max`, `accuracy_at_N` after N updates for some
     evaluations of the containers' run (interpolated in virtual time's run if that was measured at
     other versions), `final_accuracy`, `best_accuracy` (fractions), `time_to_90` (s) and so on.
@@ -88,19 +88,19 @@ def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
     """Return the quantities of `run`, with the times to the `wanted` accuracies (per cent)."""
     row = compare([run]).iloc[0]
-    updates, pulls = held_updates(run), run.records("pull")
-    pulls = pulls[pulls["node"] != "evaluator"]
+    updates, sent = held_updates(run), pulls.of_devices(run)
     stale = updates["staleness"].to_numpy(float)
-    pushed, pulled = float(pushes.by_kind(run).sum()), float(pulls["bytes"].sum())
+    pushed, pulled = float(pushes.by_kind(run).sum()), float(sent["bytes"].sum())
     facts = {
         "updates": float(row["updates"]),
         "duration": float(row["duration"]),
         "updates_per_second": float(row["updates_per_second"]),
         "push_bytes_per_update": _ratio(pushed, float(row["updates"])),
         "push_bytes": pushed,
-        "pull_bytes_per_pull": _ratio(pulled, len(pulls)),
+        "pull_bytes_per_pull": _ratio(pulled, len(sent)),
         "pull_bytes": pulled,
         **_crossed(run),
+        "both_bytes": float(both_directions.both(run)),
         "faults": float(run.faults_begun),
         "staleness_median": float(np.median(stale)) if len(stale) else math.nan,
         "staleness_p90": float(np.quantile(stale, 0.9)) if len(stale) else math.nan,
@@ -174,6 +174,7 @@ _QUANTITIES = {
     "pull_bytes": _Quantity("pulled", size),
     "activation_bytes_per_update": _Quantity("activation bytes per update", figures),
     "activation_bytes": _Quantity("activations", size),
+    "both_bytes": _Quantity("both directions", size),
     "faults": _Quantity("faults", figures, relative=False),
     "staleness_median": _Quantity("staleness, median", figures, relative=False),
     "staleness_p90": _Quantity("staleness, 90th percentile", figures, relative=False),

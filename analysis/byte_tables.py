@@ -2,7 +2,7 @@
 
 import math
 
-from . import activations, pushes
+from . import activations, both_directions, pulls, pushes
 from .quantities import figures, percent, size
 from .reconcile import reconcile
 from .runs import Run
@@ -22,6 +22,29 @@ def kinds(run: Run) -> list[Row]:
         )
         for style, kind, held in (rows if total else [])
     ]
+
+
+def directions(run: Run) -> list[Row]:
+    """Return the bytes of each direction and of both, as (style, direction, bytes, dense, ratio).
+
+    A ratio is that of dense messages to those sent; there is none for activations.
+    """
+    crossed = activations.cut_bytes(run).total
+    rows = [
+        ("", "pushed", int(pushes.by_kind(run).sum()), pushes.dense(run)),
+        ("", "pulled by devices", pulls.pulled(run), pulls.dense(run)),
+        *([("", "activations", crossed, float(crossed))] if crossed else []),
+        ("sum", "both directions", both_directions.both(run), both_directions.dense(run)),
+    ]
+    return [
+        (style, name, f"{sent:,}", *(_dense(dense, sent) if dense else ("–", "–")))
+        for style, name, sent, dense in rows
+        if rows[-1][2]
+    ]
+
+
+def _dense(dense: float, sent: int) -> tuple[str, str]:
+    return f"{dense:,.0f}", figures(dense / sent) if sent else "–"
 
 
 def at_the_cut(run: Run) -> list[Row]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from . import activations, asynchrony, pushes
-from .held_model import count_updates, held_evaluations
+from . import activations, asynchrony, both_directions, pulls, pushes
+from .held_model import count_updates
 from .labels import labels
 from .page import figures, write
 from .protocol import algorithm, sentence
@@ -33,8 +33,11 @@ _WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
     "final error": ("final_error", number),
     "best error": ("best_error", number),
     "pushed": ("push_bytes", size),
+    "pulled": ("pull_bytes", size),
     "activations": (_CROSSED, size),
-    "compression ratio": ("ratio", number),
+    "both directions": ("both_bytes", size),
+    "ratio of pushes": ("push_ratio", number),
+    "ratio of both directions": ("traffic_ratio", number),
 }
 _SCORES = {
     False: ("final_accuracy", "best_accuracy"),
@@ -42,8 +45,14 @@ _SCORES = {
 }
 """Columns of a classification and of a regression; those that no run has are left out."""
 _MOMENTUM = "implicit momentum"
-_COSTS = {"updates": number, "time": seconds, "bytes": size}
-_KEYS = {"updates": "updates", "time": "at", "bytes": "push_bytes"}
+_COSTS: dict[str, tuple[str, str, Callable[[float], str]]] = {
+    "updates": ("updates", "updates", number),
+    "time": ("time", "at", seconds),
+    "bytes": ("pushed", "push_bytes", size),
+    "pulled": ("pulled", "pull_bytes", size),
+    "both": ("both directions", "both_bytes", size),
+}
+"""By the begin of a column's name: the cost in words, the evaluation's column, and its format."""
 
 
 def compare(runs: Sequence[Run]) -> pd.DataFrame:
@@ -51,11 +60,12 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
 
     Columns: `run` (its label), `scenario`, `algorithm`, `seed`, `outcome`, `updates`, `duration`
     (s), `final_accuracy`, `best_accuracy` (fractions), of regressions `final_error`, `best_error`
-    (mean absolute errors), `push_bytes`, `ratio` (dense bytes over sent
-    bytes at equal updates), `updates_per_second`, with a cut model `activation_bytes`, and for each
+    (mean absolute errors), `push_bytes`, `pull_bytes`, `both_bytes`, `push_ratio` (dense pushes
+    over pushes, at equal updates), `traffic_ratio` (the same of both directions),
+    `updates_per_second`, with a cut model `activation_bytes`, and for each
     target of any run the cost of its first measurement: `updates_to_90`, `time_to_90` (s),
-    `bytes_to_90` (pushed), and so on. If a run kept its trajectory, `implicit momentum` is a
-    sentence, fitted to all runs that differ in the seed only.
+    `bytes_to_90` (pushed), `pulled_to_90`, `both_to_90`, and so on. If a run kept its trajectory,
+    `implicit momentum` is a sentence, fitted to all runs that differ in the seed only.
     """
     wanted = together(runs)
     pairs = zip(runs, labels(runs), strict=True)
@@ -93,9 +103,9 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     for column in table:
         cost, _, target = str(column).partition("_to_")
         if target:
-            words = _COSTS[cost]
+            name, _, words = _COSTS[cost]
             cells = ["–" if math.isnan(value) else words(value) for value in table[column]]
-            shown[f"{cost} to {target} %"] = cells
+            shown[f"{name} to {target} %"] = cells
     return pd.DataFrame.from_dict(shown, orient="index", columns=list(table["run"]))
 
 
@@ -130,11 +140,12 @@ def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = N
 
 
 def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
-    evaluations = held_evaluations(run).dropna(subset="accuracy")
+    held = both_directions.held(run)
+    evaluations = held.dropna(subset="accuracy")
     updates = count_updates(run)
     duration = run.end
     accuracy = evaluations["accuracy"]
-    errors = held_evaluations(run)["error"].dropna().astype(float)
+    errors = held["error"].dropna().astype(float)
     row = {
         "run": label,
         "scenario": run.name,
@@ -148,14 +159,17 @@ def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
         "final_error": float("nan") if errors.empty else float(errors.iloc[-1]),
         "best_error": float(errors.min()),
         "push_bytes": int(pushes.by_kind(run).sum()),
+        "pull_bytes": pulls.pulled(run),
         _CROSSED: activations.cut_bytes(run).total,
-        "ratio": pushes.ratio(run) or float("nan"),
+        "both_bytes": both_directions.both(run),
+        "push_ratio": pushes.ratio(run) or float("nan"),
+        "traffic_ratio": both_directions.ratio(run) or float("nan"),
         "updates_per_second": updates / duration if duration > 0 else float("nan"),
     }
     for target in wanted:
         # in binary 0.95 * 100 is below 95
         reached = evaluations[accuracy * 100 >= target - 1e-7]
-        for cost, key in _KEYS.items():
+        for cost, (_, key, _) in _COSTS.items():
             row[f"{cost}_to_{target_name(target)}"] = (
                 float("nan") if reached.empty else float(reached[key].iloc[0])
             )
@@ -166,6 +180,6 @@ def _plain(key: str, value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     # a NaN in another run makes the whole column float
-    if key.startswith(("updates_to", "bytes_to")):
+    if key.startswith(("updates_to", "bytes_to", "pulled_to", "both_to")):
         return int(value)
     return value.item() if hasattr(value, "item") else value

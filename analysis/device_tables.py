@@ -73,6 +73,7 @@ def per_device(run: Run) -> list[Row]:
             size(pushed.get(name, 0)),
             size(pulled.get(name, 0)),
             *([size(crossed.get(name, 0))] if len(crossed) else []),
+            size(sum(sums.get(name, 0) for sums in (pushed, pulled, crossed))),
             figures(stale[name]) if name in stale else "–",
             seconds(gone[name]) if name in gone else "",
         )
@@ -82,7 +83,7 @@ def per_device(run: Run) -> list[Row]:
 def device_columns(run: Run) -> list[str]:
     """Return the heads of the columns of `per_device`; activations only with a cut model."""
     crossed = ["activations"] if len(run.records("activations")) else []
-    bytes_columns = ["pushed", "pulled", *crossed]
+    bytes_columns = ["pushed", "pulled", *crossed, "both"]
     return ["device", "profile", "link", "updates", *bytes_columns, "median staleness", "gone for"]
 
 

@@ -17,10 +17,26 @@ def by_kind(run: Run) -> list[Row]:
         (
             *(kind, f"{own['count']:,}", f"{own['devices']:,}", seconds(own["seconds"])),
             *(_rate(own["updates_per_s"][window]) for window in _WINDOWS),
-            *(_rate(own["push_bytes_per_s"][window], 1e-3) for window in _WINDOWS),
         )
         for kind, own in kinds.items()
     ]
+
+
+def traffic_by_kind(run: Run) -> list[Row]:
+    """Return a row for each kind of fault: kB/s pushed, pulled and of both in three windows.
+
+    Activations of a cut model are left out.
+    """
+    kinds = _effects(run).get("kinds") or {}
+    return [(kind, *_ways(own)) for kind, own in kinds.items()]
+
+
+def _ways(own: dict[str, Any]) -> list[str]:
+    pushed, pulled = (
+        [own[f"{way}_bytes_per_s"][window] for window in _WINDOWS] for way in ("push", "pull")
+    )
+    both = [None if None in pair else sum(pair) for pair in zip(pushed, pulled, strict=True)]
+    return [_rate(value, 1e-3) for value in (*pushed, *pulled, *both)]
 
 
 def one_by_one(run: Run) -> list[Row]:

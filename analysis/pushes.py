@@ -7,6 +7,7 @@ counted at all. So the ratio is given under several byte models, never as a sing
 import pandas as pd
 
 from .facts import fact
+from .pulls import whole_model
 from .runs import Run
 
 KINDS = ("values", "indices", "headers", "framing")
@@ -31,14 +32,12 @@ def by_kind(run: Run) -> pd.Series:
 def dense(run: Run) -> float | None:
     """Return the bytes of the same number of dense pushes, or None if unknown.
 
-    Without a summary the size of a dense push is taken from the median pull.
+    Without a summary the size of a dense push is that of a whole model.
     """
     if run.summary.get("dense_push_bytes") is not None:
         return float(run.summary["dense_push_bytes"])
-    pulls, updates = run.records("pull"), run.records("update")
-    if pulls.empty or updates.empty:
-        return None
-    return float(pulls["bytes"].median()) * len(updates)
+    model, updates = whole_model(run), run.records("update")
+    return None if model is None or updates.empty else model * len(updates)
 
 
 @fact

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from . import activations, asynchrony, pushes
+from . import activations, asynchrony, both_directions, pulls, pushes
 from .devices import devices
 from .faults import actions
 from .held_model import count_updates, held_evaluations
@@ -21,7 +21,6 @@ MOST_ACTIONS = 400
 def headline(run: Run) -> list[Row]:
     """Return the main results of `run`, as (name, value, remark)."""
     updates = count_updates(run)
-    ratio = pushes.ratio(run)
     lost = len(run.records("update")) and len(run.records("update")) - updates
     speed = [f"{figures(updates / run.end)} / s"] if run.end > 0 else []
     gone = [f"{figures(lost)} more lost with the server"] if lost else []
@@ -29,9 +28,16 @@ def headline(run: Run) -> list[Row]:
         _score(run),
         ("updates", figures(updates), ", ".join(speed + gone)),
         ("duration", seconds(run.end), "emulated"),
-        ("compression ratio", figures(ratio) if ratio else "–", "on the wire, equal updates"),
-        ("pushed", size(pushes.by_kind(run).sum()), _instead_of(run)),
+        ("pushed", size(pushes.by_kind(run).sum()), _against("pushes", pushes.dense(run))),
+        ("pulled", size(pulls.pulled(run)), _against("pulls", pulls.dense(run))),
         *_crossed(run),
+        (
+            "both directions",
+            size(both_directions.both(run)),
+            _against("", both_directions.dense(run)),
+        ),
+        ("ratio of pushes", _ratio(pushes.ratio(run)), "dense over pushed"),
+        ("ratio of both", _ratio(both_directions.ratio(run)), "dense over pushed and pulled"),
         ("faults", *_faults(run)),
     ]
 
@@ -54,9 +60,12 @@ def _crossed(run: Run) -> list[Row]:
     return [("activations", size(crossed.total), ways)] if crossed.total else []
 
 
-def _instead_of(run: Run) -> str:
-    dense = pushes.dense(run)
-    return f"dense: {size(dense)}" if dense else ""
+def _against(way: str, dense: float | None) -> str:
+    return f"dense{f' {way}' if way else ''}: {size(dense)}" if dense else ""
+
+
+def _ratio(ratio: float | None) -> str:
+    return figures(ratio) if ratio else "–"
 
 
 def _faults(run: Run) -> tuple[str, str]:
@@ -111,8 +120,12 @@ def _targets(run: Run) -> list[Row]:
 def _cost(target: dict[str, Any]) -> str:
     if target["updates"] is None:
         return "never"
-    at, pushed = seconds(target["time"]), size(target["bytes"])
-    return f"after {figures(target['updates'])} updates, {at}, {pushed} pushed"
+    spent = f"after {figures(target['updates'])} updates, {seconds(target['time'])}"
+    pushed, pulled = target["bytes"], target.get("pulled")
+    if pulled is None:  # an older version's summary
+        return f"{spent}, {size(pushed)} pushed"
+    both = pushed + pulled + target.get("activations", 0)
+    return f"{spent}, {size(pushed)} pushed, {size(pulled)} pulled, {size(both)} both"
 
 
 def ended_by(run: Run) -> str:

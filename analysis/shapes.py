@@ -50,6 +50,7 @@ _LINK = {"up": MAPPING, "down": MAPPING}
 SUMMARY: Shape = {
     **dict.fromkeys(("duration_s", "devices", "updates", "pull_bytes"), NUMBER),
     **dict.fromkeys(("evaluation_pull_bytes", "dense_push_bytes", "compression_ratio"), NUMBER),
+    **dict.fromkeys(("dense_pull_bytes", "traffic_ratio"), NUMBER),
     **dict.fromkeys(("server_rx_bytes", "server_tx_bytes", "faults_planned"), NUMBER),
     "push_bytes": dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
     "activation_bytes": dict.fromkeys(("up", "down"), NUMBER),

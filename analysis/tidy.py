@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from . import pushes
+from . import activations, both_directions, pushes
 from .devices import devices as listed_devices
 from .faults import downtime
 from .protocol import algorithm
@@ -35,14 +35,14 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "accuracy": _REAL,
         "loss": _REAL,
         "error": _REAL,
-        "push_bytes": _WHOLE,
+        **dict.fromkeys(("push_bytes", "pull_bytes", "both_bytes"), _WHOLE),
         "scored": _REAL,
     },
     "traffic": {**_PLACE, "rx": _WHOLE, "tx": _WHOLE},
     "faults": {**_PLACE, "what": _TEXT, "fault": _TEXT, "begins": _FLAG, "planned": _REAL},
     "devices": {
         **dict.fromkeys(("run", "node", "group", "profile", "link"), _TEXT),
-        **dict.fromkeys(("updates", "push_bytes", "pull_bytes"), _WHOLE),
+        **dict.fromkeys(("updates", "push_bytes", "pull_bytes", "both_bytes"), _WHOLE),
         "gone": _REAL,
     },
     "runs": {
@@ -55,8 +55,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "best_accuracy": _REAL,
         "final_error": _REAL,
         "best_error": _REAL,
-        "push_bytes": _WHOLE,
-        "pull_bytes": _WHOLE,
+        **dict.fromkeys(("push_bytes", "pull_bytes", "both_bytes"), _WHOLE),
+        **dict.fromkeys(("compression_ratio", "traffic_ratio"), _REAL),
     },
 }
 """The columns of each table, with their pandas types."""
@@ -93,6 +93,7 @@ def _devices(run: Run) -> pd.DataFrame:
     count = updates.groupby("node").size()
     pushed = updates.groupby("node")["bytes"].sum()
     pulled = pulls.groupby("node")["bytes"].sum()
+    crossed = activations.by_node(run)
     gone = downtime(run)
     rows = [
         {
@@ -103,6 +104,7 @@ def _devices(run: Run) -> pd.DataFrame:
             "updates": count.get(device.name, 0),
             "push_bytes": pushed.get(device.name, 0),
             "pull_bytes": pulled.get(device.name, 0),
+            "both_bytes": sum(sums.get(device.name, 0) for sums in (pushed, pulled, crossed)),
             "gone": gone.get(device.name, 0.0),
         }
         for device in listed_devices(run)
@@ -113,7 +115,8 @@ def _devices(run: Run) -> pd.DataFrame:
 def _runs(run: Run) -> pd.DataFrame:
     summary = run.summary
     facts = {name: summary.get(name) for name in TABLES["runs"]}
-    push = summary.get("push_bytes") or {}
+    push = (summary.get("push_bytes") or {}).get("total")
+    pull, crossed = summary.get("pull_bytes"), activations.cut_bytes(run).total
     seed = run.scenario.get("seed") if facts["seed"] is None else facts["seed"]
     return pd.DataFrame(
         [
@@ -125,7 +128,8 @@ def _runs(run: Run) -> pd.DataFrame:
                 "runtime": run.runtime or None,
                 "seed": seed,
                 "outcome": run.outcome,
-                "push_bytes": push.get("total"),
+                "push_bytes": push,
+                "both_bytes": None if None in (push, pull) else push + pull + crossed,
             }
         ]
     )
@@ -134,7 +138,7 @@ def _runs(run: Run) -> pd.DataFrame:
 _MADE: dict[str, Callable[[Run], Any]] = {
     "updates": _updates,
     "pulls": lambda run: _segmented(run.records("pull")),
-    "evaluations": lambda run: run.records("evaluation"),
+    "evaluations": both_directions.measured,
     "traffic": lambda run: run.records("traffic"),
     "faults": _faults,
     "devices": _devices,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..held_model import held_evaluations
+from .. import both_directions
 from ..labels import stack
 from ..quantities import figures, percent
 from ..regression import is_regression
@@ -46,7 +46,7 @@ class Score:
         Over time all evaluations count; otherwise those of versions that the server has lost do
         not, as the curve would run backwards.
         """
-        evaluations = run.records("evaluation") if over == "at" else held_evaluations(run)
+        evaluations = (both_directions.measured if over == "at" else both_directions.held)(run)
         if is_regression(run) != self.regression:
             evaluations = evaluations.iloc[:0]
         return evaluations[[over]].assign(**{self.column: evaluations[self.column] * self.scale})

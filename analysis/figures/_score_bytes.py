@@ -1,4 +1,4 @@
-"""Scores on the test set over the bytes pushed by workers."""
+"""Scores on the test set over the bytes pushed by devices, or over those of both directions."""
 
 from collections.abc import Sequence
 
@@ -10,17 +10,19 @@ from ..runs import Run
 from ..theme import log_ticks
 from ._score import Score
 
-
-def table(runs: Sequence[Run], score: Score) -> pd.DataFrame:
-    """Return a row for every evaluation after a push: `run`, `push_bytes`, and the score."""
-    measured = score.table(runs, "push_bytes")
-    return measured[measured["push_bytes"] > 0]  # a logarithmic axis has no zero
+_LABELS = {"push_bytes": "bytes pushed", "both_bytes": "bytes pushed and pulled"}
 
 
-def draw(table: pd.DataFrame, ax: Axes, score: Score) -> None:
-    score.draw(table, ax, "push_bytes", "bytes pushed")
+def table(runs: Sequence[Run], score: Score, over: str) -> pd.DataFrame:
+    """Return a row for every evaluation after a push: `run`, the bytes `over`, and the score."""
+    measured = score.table(runs, over)
+    return measured[measured[over] > 0]  # a logarithmic axis has no zero
+
+
+def draw(table: pd.DataFrame, ax: Axes, score: Score, over: str) -> None:
+    score.draw(table, ax, over, _LABELS[over])
     if not table.empty:
-        low, high = table["push_bytes"].min(), table["push_bytes"].max()
+        low, high = table[over].min(), table[over].max()
         ax.set_xscale("log")
         ax.set_xlim(low / 1.2, high * 1.03)
         log_ticks(ax.xaxis, low, high, size)

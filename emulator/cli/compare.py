@@ -34,7 +34,10 @@ def compare(
     runs: Path,
     as_json: bool,
 ) -> None:
-    """Compare runs in a table: outcome, accuracy, and the cost of every target accuracy.
+    """Compare runs in a table: outcome, accuracy, bytes, and the cost of every target accuracy.
+
+    Bytes are those pushed, those pulled, and both directions together, which is what the links of
+    the devices carried. A run that is given twice is shown once.
 
     RUN is a run folder, the id at its end, or a scenario's name for its latest run. With
     --runtimes a scenario is played in containers and in virtual time, and the table shows how far
@@ -56,7 +59,20 @@ def compare(
         raise click.UsageError("Missing argument 'RUN...'.")
     if overrides:
         raise click.UsageError("--set needs --runtimes: finished runs cannot be changed")
-    _side_by_side([ended(name, runs) for name in run], out, as_json=as_json)
+    _side_by_side(_distinct(run, runs), out, as_json=as_json)
+
+
+def _distinct(names: tuple[str, ...], runs: Path) -> list[Path]:
+    """Return the folder of each run in `names` once; say which names are of one run."""
+    named: dict[Path, tuple[str, Path]] = {}
+    for name in names:
+        folder = ended(name, runs)
+        first, known = named.setdefault(folder.resolve(), (name, folder))
+        if known is not folder:
+            both = name if name == first else f"{first} and {name}"
+            times = "is given twice" if name == first else "are one run"
+            click.echo(f"emulate: {both} {times}: {short(folder)} is shown once", err=True)
+    return [folder for _, folder in named.values()]
 
 
 def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> None:

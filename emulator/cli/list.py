@@ -11,6 +11,7 @@ from ..errors import EmulatorError
 from ..runs.folder import conductor, folders
 from ..runs.results import read_json
 from .options import JSON_OPTION, RUNS_OPTION
+from .watching.progress import amount
 
 _NUMBER_OR_NONE = (int, float, type(None))
 
@@ -23,6 +24,9 @@ _FACTS: dict[str, tuple[type, ...]] = {
     "duration_s": (int, float),
 }
 """Keys of summary.json that the list shows, and the types that their values may have."""
+
+_TRAFFIC = ("push_bytes", "pull_bytes", "both_bytes", "traffic_ratio")
+"""Keys of a row for bytes pushed, pulled and both; the summary of an older version has no ratio."""
 
 _ERROR = "final_error"
 """Key of summary.json that only a regression has."""
@@ -79,7 +83,8 @@ def facts(path: Path) -> dict[str, Any]:
         read_json(path / "manifest.json")
     if not file.exists():
         alive = conductor(path) is not None
-        return dict.fromkeys(_FACTS) | {"outcome": "running" if alive else "unfinished"}
+        unknown = dict.fromkeys((*_FACTS, *_TRAFFIC))
+        return unknown | {"outcome": "running" if alive else "unfinished"}
     summary = read_json(file)
     for name, types in _FACTS.items():
         if name not in summary:
@@ -88,15 +93,33 @@ def facts(path: Path) -> dict[str, Any]:
             words = "a text" if str in types else "a number"
             raise EmulatorError(f"{file}: {name}: {summary[name]!r} where {words} was expected")
     error = {_ERROR: summary[_ERROR]} if isinstance(summary.get(_ERROR), int | float) else {}
-    return {name: summary[name] for name in _FACTS} | error
+    return {name: summary[name] for name in _FACTS} | _traffic(summary) | error
+
+
+def _traffic(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the bytes pushed, pulled and both, and the ratio of both to dense; None if unknown."""
+    ways: list[dict[str, Any]] = []
+    for name in ("push_bytes", "activation_bytes"):
+        found = summary.get(name)
+        ways.append(found if isinstance(found, dict) else {})
+    pushed, pulled = ways[0].get("total"), summary.get("pull_bytes")
+    crossed = ways[1].get("up", 0), ways[1].get("down", 0)
+    sizes = [size if isinstance(size, int) else None for size in (pushed, pulled, *crossed)]
+    known = [size for size in sizes if size is not None]
+    both = sum(known) if len(known) == len(sizes) else None
+    ratio = summary.get("traffic_ratio")
+    values = *sizes[:2], both, ratio if isinstance(ratio, int | float) else None
+    return dict(zip(_TRAFFIC, values, strict=True))
+
+
+_WAYS = ("pushed", "pulled", "both", "pushes fewer", "both fewer")
+"""Columns of the bytes, and of how many times fewer they are than dense."""
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
     from .tables import console, table
 
-    shown = table(
-        "id", "scenario", "started (UTC)", "outcome", "updates", "accuracy", "fewer bytes"
-    )
+    shown = table(*("id", "scenario", "started (UTC)", "outcome", "updates", "accuracy"), *_WAYS)
     shown.add_column("lasted")
     for row in rows:
         shown.add_row(
@@ -106,7 +129,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
             row["outcome"],
             _or_dash(row["updates"], "{}"),
             _score(row),
+            *(_size(row[way]) for way in ("push_bytes", "pull_bytes", "both_bytes")),
             _or_dash(row["compression_ratio"], "{:.1f}x"),
+            _or_dash(row["traffic_ratio"], "{:.2f}x"),
             _or_dash(row["duration_s"], "{:.0f} s"),
         )
     console().print(shown)
@@ -117,6 +142,10 @@ def _score(row: dict[str, Any]) -> str:
     if _ERROR in row:
         return f"error {row[_ERROR]:.4g}"
     return _or_dash(row["final_accuracy"], "{:.2%}")
+
+
+def _size(value: int | None) -> str:
+    return "-" if value is None else amount(value)
 
 
 def _when(stamp: str) -> str:

@@ -11,6 +11,7 @@ from ..errors import EmulatorError
 from ..log.lines import read
 from ..log.records import EvaluationRecord, Record, StopRecord, UnmeasuredRecord
 from ..log.tail import Tail
+from ..log.travelled_bytes import TravelledBytes
 from ..runs.folder import conductor, find
 from .completed_words import device_names
 from .options import RUN, RUNS_OPTION
@@ -77,6 +78,7 @@ def _happened(path: Path) -> Look:
     from .watching.run_views import describe_record
 
     server, whole, printed = Tail(path / "server" / "run.jsonl"), path / "run.jsonl", _Printed()
+    sums = TravelledBytes()
 
     def look() -> Iterator[str]:
         # at the end of the run the server's own log is merged into `whole` and removed
@@ -84,7 +86,9 @@ def _happened(path: Path) -> Look:
             records = filter(printed.lacks, read(whole)) if whole.is_file() else server.read()
             for record in list(records):
                 printed.note(record)
-                yield describe_record(record)
+                sums.take(record)
+                measured = record if isinstance(record, EvaluationRecord) else None
+                yield describe_record(record, sums.before(measured) if measured else None)
         except ValueError as error:
             raise EmulatorError(f"the log of {path.name} is damaged: {error}") from error
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -9,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ..log.lines import read_timeline
-from ..log.targets import percent
+from ..log.targets import costs, percent
 from ..runs.cancel import canceling
 from .completed_words import run_names
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
 from .output import enduring
 from .pages import ended, page, short
-from .watching.progress import Progress, amount
+from .watching.progress import Progress, amount, ways
 
 if TYPE_CHECKING:
     from ..runs.replay import Replay
@@ -199,18 +200,14 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
     for target in summary["targets"]:
         if target["updates"] is not None:
             spent = f"{target['updates']} updates, {target['time']:.1f} s"
-            line(
-                f"to {percent(target['accuracy'])} %", f"{spent}, {amount(target['bytes'])} pushed"
-            )
+            both = costs(target)["both"]
+            travelled = ways(target["bytes"], target["pulled"], both)
+            line(f"to {percent(target['accuracy'])} %", f"{spent}, {travelled}")
     dilation = summary["fidelity"].get("dilation")
     slower = f" of emulated time, each played in {dilation:g} s" if (dilation or 1) != 1 else ""
     line("updates", f"{summary['updates']} in {summary['duration_s']:.1f} s{slower}")
-    if summary["compression_ratio"]:
-        dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]
-        ratio = f"{summary['compression_ratio']:.1f}x less than dense ({amount(dense)})"
-        line("pushed", f"{amount(pushed)}, {ratio}")
-    if crossed := summary.get("activation_bytes"):
-        line("activations", f"{amount(crossed['up'])} up, {amount(crossed['down'])} down")
+    for label, value in _traffic(summary):
+        line(label, value)
     planned = sum(timed.begins for timed in read_timeline(folder / "timeline.jsonl"))
     due = f"{summary['faults_planned']} due by the end, {planned} on the timeline"
     line("faults", f"{summary['faults_realised']} ({due})")
@@ -224,3 +221,22 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
         again = f"emulate resume {folder.name.rpartition('-')[2]}"
         line("resume", f"`{again}` goes on with this run from the server's state")
     line("run", str(short(folder)))
+
+
+def _traffic(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield lines on the bytes of each direction and of both, beside those of dense messages."""
+    pushed, pulled = summary["push_bytes"]["total"], summary["pull_bytes"]
+    dense, models = summary["dense_push_bytes"], summary["dense_pull_bytes"]
+    crossed = summary.get("activation_bytes") or {"up": 0, "down": 0}
+    between = crossed["up"] + crossed["down"]
+    if summary["compression_ratio"]:
+        ratio = f"{summary['compression_ratio']:.1f}x less than dense pushes ({amount(dense)})"
+        yield "pushed", f"{amount(pushed)}, {ratio}"
+    if pulled:
+        yield "pulled", f"{amount(pulled)}, as whole models {amount(models)}"
+    if between:
+        yield "activations", f"{amount(crossed['up'])} up, {amount(crossed['down'])} down"
+    if summary["traffic_ratio"]:
+        whole = amount(dense + models + between)
+        ratio = f"{summary['traffic_ratio']:.2f}x less than dense in both directions ({whole})"
+        yield "both", f"{amount(pushed + pulled + between)}, {ratio}"

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
     from ..sweeps import Finished
 
 
+_COSTS: dict[str, tuple[str, Callable[[float], str]]] = {
+    "updates": ("updates", "{:.0f}".format),
+    "pushed": ("bytes", amount),
+    "pulled": ("pulled", amount),
+    "both directions": ("both", amount),
+}
+"""Columns of the table for the costs of a target: the cost in the results, and its words."""
+
+
 @click.command(short_help="Play a grid of values and seeds in virtual time, on all cores.")
 @FILE
 @click.option(
@@ -125,26 +134,33 @@ def _view(*, to_stderr: bool) -> Any:
 
 
 def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:
-    from ..sweeps import highest, medians
+    from ..sweeps import medians
     from .tables import console, table
 
-    rows = [point.row for point in finished]
-    combinations, target = medians(rows, axes), highest(rows)
-    costs = [f"{cost} to {target} %" for cost in ("updates", "bytes") if target is not None]
+    combinations = medians([point.row for point in finished], axes)
+    costs = list(_COSTS) if any(results["targets"] for _, results in combinations) else []
     seeds = max(sum(results["outcomes"].values()) for _, results in combinations)
     title = f"median of {seeds} seeds (least – most)" if seeds > 1 else None
     regression = any("final_error" in results for _, results in combinations)
     score, form = ("final error", "{:.4g}") if regression else ("final accuracy", "{:.2%}")
-    shown = table(*axes, "outcome", score, *costs, title=title)
+    shown = table(*axes, "outcome", score, *(["to reach"] if costs else []), *costs, title=title)
     for values, results in combinations:
-        shown.add_row(
+        point = [
             *(values[axis] for axis in axes),
             _outcomes(results["outcomes"]),
             _spread(results[score.replace(" ", "_")], form.format),
-            *([_spread(results["updates"], "{:.0f}".format)] if costs else []),
-            *([_spread(results["bytes"], amount)] if costs else []),
-        )
+        ]
+        # a row for each target: the cells of the point stand in the first
+        rows = [_target(*item) for item in results["targets"].items()] or [[]]
+        for number, row in enumerate(rows):
+            shown.add_row(*(point if number == 0 else [""] * len(point)), *row)
     console().print(shown)
+
+
+def _target(target: str, spreads: dict[str, Any]) -> list[str]:
+    """Return the cells of a `target`: its name, and the cost in each of `_COSTS`."""
+    words = (_spread(spreads[cost], form) for cost, form in _COSTS.values())
+    return [f"{target} %", *words]
 
 
 def _outcomes(outcomes: dict[str, int]) -> str:
@@ -158,4 +174,12 @@ def _spread(spread: tuple[float, float, float] | None, words: Callable[[float], 
     if spread is None:
         return "-"
     median, least, most = ("never" if math.isinf(value) else words(value) for value in spread)
-    return median if least == most else f"{median} ({least} – {most})"
+    if least == most:
+        return median
+    unit = f" {median.partition(' ')[2]}"
+    if (
+        unit != " " and least.endswith(unit) and most.endswith(unit)
+    ):  # said once, for a narrow table
+        median, least, most = (text.removesuffix(unit) for text in (median, least, most))
+        return f"{median} ({least} – {most}){unit}"
+    return f"{median} ({least} – {most})"

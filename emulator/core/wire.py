@@ -297,6 +297,12 @@ def total(parts: Iterable[Pushed]) -> Pushed:
     return Pushed(*map(sum, zip(*parts, strict=True)))
 
 
+def dense_pull(parameters: int, *, encrypted: bool = False) -> int:
+    """Return the size on the wire of a whole model: every one of `parameters` as f32."""
+    theta = np.broadcast_to(np.float32(0), (parameters,))  # its length counts: it takes no memory
+    return size(ModelReply(0, 0, theta), encrypted=encrypted)
+
+
 def dense_push(parameters: int, *, encrypted: bool = False) -> int:
     """Return the size on the wire of an uncompressed update: every one of `parameters` as f32."""
     return size(Update("device-0", 0, 0.0, 0.0, (bytes(4 * parameters),)), encrypted=encrypted)

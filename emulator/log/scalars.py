@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..world.roles import EVALUATOR
-from .records import EvaluationRecord, PullRecord, Record, UpdateRecord
+from .records import EvaluationRecord, Record, UpdateRecord
+from .travelled_bytes import TravelledBytes
 
 _EACH = 1000
 """Updates that have a point each. Later points are means over a thousandth of the updates so far,
@@ -24,22 +24,23 @@ class ScalarPoint(NamedTuple):
 class Scalars:
     """Translator of a run's records into points.
 
-    `train/loss` (on mini-batches), `staleness`, `push_bytes` and `pull_bytes` (sums so far) have
-    the number of updates as step, as have `test/accuracy`, `test/error` and `test/loss`. `updates`
-    has the emulated second. A value that is not finite has no point.
+    `train/loss` (on mini-batches), `staleness`, `push_bytes`, `pull_bytes` and `both_bytes` (sums
+    so far; the last with activations) have the number of updates as step, as have `test/accuracy`,
+    `test/error` and `test/loss`. `updates` has the emulated second. A value that is not finite has
+    no point.
     """
 
     def __init__(self) -> None:
         self._losses: list[float] = []
         self._staleness: list[float] = []
-        self._pushed = self._pulled = 0
+        self._pushed = 0
+        self._travelled = TravelledBytes()
         self._last, self._second = 0, -1
 
     def take(self, record: Record) -> Iterator[ScalarPoint]:
         """Yield the points that are complete with the next `record` of the log."""
+        self._travelled.take(record)
         match record:
-            case PullRecord():
-                self._pulled += record.bytes if record.node != EVALUATOR else 0
             case EvaluationRecord():
                 known = {"test/accuracy": record.accuracy, "test/loss": record.loss}
                 known["test/error"] = record.error
@@ -55,8 +56,10 @@ class Scalars:
         if record.updates - self._last >= max(1, record.updates // _EACH):
             self._last = record.updates
             means = {"train/loss": _mean(self._losses), "staleness": _mean(self._staleness)}
-            sums = {"push_bytes": self._pushed, "pull_bytes": self._pulled}
-            yield from _point(record.at, record.updates, {**means, **sums})
+            pulled, crossed = self._travelled.pulled, self._travelled.crossed
+            sums = {"push_bytes": self._pushed, "pull_bytes": pulled}
+            both = {"both_bytes": self._pushed + pulled + crossed}
+            yield from _point(record.at, record.updates, {**means, **sums, **both})
             self._losses.clear()
             self._staleness.clear()
         if (second := max(0, int(record.at))) > self._second:

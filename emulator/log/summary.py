@@ -28,6 +28,7 @@ from .records import (
     UpdateRecord,
 )
 from .targets import Costs
+from .travelled_bytes import Travelled, TravelledBytes
 
 TIMELY = 0.5
 """Seconds that a fault may come after its time before the run counts as disturbed."""
@@ -51,6 +52,7 @@ def summarise(
     runtime: str,
     devices: int,
     dense_push: int,
+    dense_pull: int,
     planned: Iterable[TimelineRecord],
     targets: Iterable[float],
     parameters: Mapping[str, int] | None = None,
@@ -59,20 +61,22 @@ def summarise(
 ) -> dict[str, Any]:
     """Return the summary of `records`, which are read once and may be larger than memory.
 
-    `dense_push`: size of one uncompressed update on the wire, in bytes; `planned`: the run's
-    timeline; `targets`: accuracies whose costs are reported; `parameters`: number of parameters in
-    each kind of layer; `trained`: whether the run began with the model of another; `shaped`: the
-    means by which links were delayed, None in virtual time.
+    `dense_push`, `dense_pull`: size of one uncompressed update and of one whole model on the wire,
+    in bytes; `planned`: the run's timeline; `targets`: accuracies whose costs are reported;
+    `parameters`: number of parameters in each kind of layer; `trained`: whether the run began with
+    the model of another; `shaped`: the means by which links were delayed, None in virtual time.
     """
     sums = _Sums()
     for record in records:
         sums.take(record)
     costs = Costs(targets)
-    for evaluation in sums.evaluations:
-        costs.take(evaluation)
+    for evaluation, travelled in sums.evaluations:
+        costs.take(evaluation, travelled)
     stop, (outcome, detail) = sums.stop, _ended(sums, trained)
     push = {**sums.push, "total": sum(sums.push.values())}
     dense = (sums.updates + sums.lost) * dense_push  # pushes that were lost did travel
+    dense_models, crossed = sums.pulls * dense_pull, sums.travelled.crossed
+    both = push["total"] + sums.travelled.pulled + crossed
     return {
         "scenario": scenario,
         "algorithm": algorithm,
@@ -90,13 +94,15 @@ def summarise(
         "best_accuracy": sums.best,
         **sums.errors(),
         "push_bytes": push,
-        "pull_bytes": sums.pulled,
+        "pull_bytes": sums.travelled.pulled,
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
         **({"activation_bytes": sums.activations} if sums.activations else {}),
-        "targets": [] if sums.errors() else costs.plain(),
+        "targets": [] if sums.errors() else costs.plain(cut=bool(sums.activations)),
         "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:NAMED]},
         "dense_push_bytes": dense,
+        "dense_pull_bytes": dense_models,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
+        "traffic_ratio": round((dense + dense_models + crossed) / both, 3) if both else None,
         **_paper(sums, parameters or {}),
         "server_rx_bytes": sums.rx,
         "server_tx_bytes": sums.tx,
@@ -126,10 +132,12 @@ class _Sums:
     """Bytes by kind of layer as the codec's paper counts them, if the paper defines a count."""
     activations: dict[str, int] = field(default_factory=dict)
     """Bytes `up` and `down` at the cut of a model; empty without a cut."""
-    pulled: int = 0
+    travelled: TravelledBytes = field(default_factory=TravelledBytes)
+    pulls: int = 0
+    """Pulls of devices that the server answered."""
     pulled_to_evaluate: int = 0
-    evaluations: list[EvaluationRecord] = field(default_factory=list)
-    """Those of versions that no crash of the server lost."""
+    evaluations: list[tuple[EvaluationRecord, Travelled]] = field(default_factory=list)
+    """Those of versions that no crash of the server lost, and the bytes that travelled by then."""
     unmeasured: list[int] = field(default_factory=list)
     """Versions that were due to be measured and have no score."""
     rx: int = 0
@@ -153,21 +161,22 @@ class _Sums:
     @property
     def accuracy(self) -> float | None:
         """The last accuracy; None without an evaluation, or if not finite."""
-        return self.evaluations[-1].accuracy if self.evaluations else None
+        return self.evaluations[-1][0].accuracy if self.evaluations else None
 
     @property
     def best(self) -> float | None:
         """The largest accuracy; None without an evaluation that has an accuracy."""
-        known = (held.accuracy for held in self.evaluations)
+        known = (held.accuracy for held, _ in self.evaluations)
         return max((score for score in known if score is not None), default=None)
 
     def errors(self) -> dict[str, float]:
         """Return the last and the least mean absolute error of a regression; {} for classes."""
-        known = [held.error for held in self.evaluations if held.error is not None]
+        known = [held.error for held, _ in self.evaluations if held.error is not None]
         return {"final_error": known[-1], "best_error": min(known)} if known else {}
 
     def take(self, record: Record) -> None:
         self.effects.take(record)
+        self.travelled.take(record)
         match record:
             case UpdateRecord():
                 self.updates += 1
@@ -182,7 +191,7 @@ class _Sums:
                 if record.node == EVALUATOR:
                     self.pulled_to_evaluate += record.bytes
                 else:
-                    self.pulled += record.bytes
+                    self.pulls += 1
             case ActivationsRecord():
                 for way, size in (("up", record.up), ("down", record.down)):
                     self.activations[way] = self.activations.get(way, 0) + size
@@ -197,7 +206,7 @@ class _Sums:
                 if record.node == SERVER:  # its counters run from the start: the last has all
                     self.rx, self.tx = record.rx, record.tx
             case EvaluationRecord():
-                self.evaluations.append(record)
+                self.evaluations.append((record, self.travelled.before(record)))
             case UnmeasuredRecord():
                 self.unmeasured = record.versions
             case FaultRecord(again=False):
@@ -216,7 +225,9 @@ class _Sums:
                 self.lost += record.lost
                 self.updates -= record.lost
                 self.evaluations = [
-                    held for held in self.evaluations if held.version <= record.version
+                    (held, travelled)
+                    for held, travelled in self.evaluations
+                    if held.version <= record.version
                 ]
             case StopRecord():
                 self.stop = record

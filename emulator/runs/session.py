@@ -248,6 +248,7 @@ class Session:
             runtime=self.runtime,
             devices=len(scenario.nodes),
             dense_push=wire.dense_push(layout.size, encrypted=scenario.server.encrypt),
+            dense_pull=wire.dense_pull(layout.size, encrypted=scenario.server.encrypt),
             planned=(timed.record for timed in self.timeline),
             targets=map(float, scenario.targets),
             trained=scenario.training.initial is not None,

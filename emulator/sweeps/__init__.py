@@ -7,7 +7,7 @@ its own on one core. `Grid` makes points from one file and lists of values for s
 from .grid import Axis, Grid, folder_name
 from .point import Finished, Point
 from .pool import Quiet, Standing, SweepView, sweep
-from .table import highest, medians
+from .table import medians
 
 __all__ = [
     "Axis",
@@ -18,7 +18,6 @@ __all__ = [
     "Standing",
     "SweepView",
     "folder_name",
-    "highest",
     "medians",
     "sweep",
 ]

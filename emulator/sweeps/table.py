@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..log.targets import COSTS, percent
+from ..log.targets import COSTS, costs, percent
 from .point import Finished
 
 _SCORES = ("final_accuracy", "final_error")
@@ -19,18 +19,21 @@ _SCORES = ("final_accuracy", "final_error")
 def facts(folder: Path) -> dict[str, Any]:
     """Return the results of the run in `folder`, in base units; None for values never reached."""
     summary = json.loads((folder / "summary.json").read_bytes())
+    crossed = _activations(summary)
+    ways = summary["push_bytes"]["total"], summary["pull_bytes"], *crossed.values()
     names = ("outcome", "stop", "updates", "duration_s", "final_accuracy", "best_accuracy")
     return {
         **{name: summary[name] for name in names},
         **{name: summary[name] for name in ("final_error", "best_error") if name in summary},
         "push_bytes": summary["push_bytes"]["total"],
         "pull_bytes": summary["pull_bytes"],
-        **_activations(summary),
-        "compression_ratio": summary["compression_ratio"],
+        **crossed,
+        "both_bytes": sum(ways),
+        **{name: summary[name] for name in ("compression_ratio", "traffic_ratio")},
         **{
-            f"{cost}_to_{percent(target['accuracy'])}": target[cost]
+            f"{cost}_to_{percent(target['accuracy'])}": spent
             for target in summary["targets"]
-            for cost in COSTS
+            for cost, spent in costs(target).items()
         },
     }
 
@@ -57,13 +60,11 @@ def write(path: Path, finished: Iterable[Finished]) -> None:
     unfinished.replace(path)
 
 
-def highest(rows: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the highest accuracy target in all rows, as `97`; None without a common target."""
-    shared = [
-        {name.removeprefix("updates_to_") for name in row if name.startswith("updates_to_")}
-        for row in rows
-    ]
-    return max(set.intersection(*shared), key=float, default=None) if shared else None
+def targets(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the accuracy targets that any of `rows` has, ascending, as `97`."""
+    begin = "updates_to_"
+    found = {name.removeprefix(begin) for row in rows for name in row if name.startswith(begin)}
+    return sorted(found, key=float)
 
 
 def medians(
@@ -71,35 +72,39 @@ def medians(
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Merge rows that differ in the seed alone; return pairs of their `values` and their results.
 
-    Results are `outcomes` (number of seeds by outcome), and (median, least, most) of
-    `final_accuracy`, or of `final_error` for a regression, and of `updates` and `bytes` to the
-    highest common target; None if no seed was ever evaluated. A seed that missed the target counts
-    as infinite, so a median is finite only if most seeds reached it.
+    Results are `outcomes` (number of seeds by outcome), (median, least, most) of `final_accuracy`,
+    or of `final_error` for a regression, and in `targets` for each target of the rows those of the
+    `COSTS`; None if no seed was ever evaluated. A seed that missed the target counts as infinite,
+    so a median is finite only if most seeds reached it.
     """
-    target = highest(rows)
     score = _SCORES[any("final_error" in row for row in rows)]
-    columns = {score: score}
-    if target is not None:
-        columns |= {cost: f"{cost}_to_{target}" for cost in ("updates", "bytes")}
     alike: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
         alike.setdefault(tuple(row[name] for name in values), []).append(row)
     return [
-        (dict(zip(values, key, strict=True)), _together(seeds, columns))
+        (dict(zip(values, key, strict=True)), _together(seeds, score))
         for key, seeds in alike.items()
     ]
 
 
-def _together(seeds: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return the merged results of rows with different seeds; `columns` maps results to columns."""
+def _together(seeds: Sequence[Mapping[str, Any]], score: str) -> dict[str, Any]:
+    """Return the merged results of rows with different seeds; `score` is the column of scores."""
     outcomes: dict[str, int] = {}
     for row in seeds:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + 1
-    results: dict[str, Any] = {"outcomes": outcomes}
-    measured = [row for row in seeds if any(row.get(score) is not None for score in _SCORES)]
-    for name, column in columns.items():
-        numbers = [math.inf if row.get(column) is None else row[column] for row in measured]
-        results[name] = (
-            (statistics.median(numbers), min(numbers), max(numbers)) if numbers else None
-        )
-    return results
+    measured = [row for row in seeds if any(row.get(name) is not None for name in _SCORES)]
+    return {
+        "outcomes": outcomes,
+        score: _spread(measured, score),
+        "targets": {
+            target: {cost: _spread(measured, f"{cost}_to_{target}") for cost in COSTS}
+            for target in targets(seeds)
+        },
+    }
+
+
+def _spread(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[float, float, float] | None:
+    """Return (median, least, most) of `column` over those of `rows` that have it; else None."""
+    cells = [row[column] for row in rows if column in row]
+    numbers = [math.inf if cell is None else cell for cell in cells]
+    return (statistics.median(numbers), min(numbers), max(numbers)) if numbers else None

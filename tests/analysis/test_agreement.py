@@ -56,6 +56,7 @@ def test_every_number(docker: Run, virtual: Run) -> None:
         "push_bytes": [600.0, 600.0, 0.0, "relative"],
         "pull_bytes_per_pull": [1000.0, 1000.0, 0.0, "relative"],
         "pull_bytes": [10_000.0, 10_000.0, 0.0, "relative"],
+        "both_bytes": [10_600.0, 10_600.0, 0.0, "relative"],
         "faults": [1.0, 1.0, 0.0, "absolute"],
         "staleness_median": [2.0, 2.0, 0.0, "absolute"],
         "staleness_p90": [3.6, 2.2, -1.4, "absolute"],

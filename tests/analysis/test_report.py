@@ -156,8 +156,17 @@ def test_targets_are_those_of_the_scenarios(tmp_path: Path) -> None:
         {"at": 10.0, "updates": 200, "version": 200, "accuracy": 0.5, "push_bytes": 1000, **facts},
         {"at": 20.0, "updates": 400, "version": 400, "accuracy": 0.71, "push_bytes": 2000, **facts},
     ]
-    low = written(tmp_path / "low", records, scenario={"targets": ["50%", "70.5%"]})
-    high = written(tmp_path / "high", records, scenario={"targets": ["98.5%"]})
+    pulls = [
+        {"at": at, "what": "pull", "node": node, "version": version, "bytes": 10_000}
+        for at, version, node in (
+            *((0.0, 0, "a"), (10.0, 199, "b"), (10.0, 200, "a"), (12.0, 200, "evaluator")),
+            (30.0, 400, "a"),
+        )
+    ]
+    records = sorted([*records, *pulls], key=lambda record: record["at"])
+    for folder, targets in (("low", ["50%", "70.5%"]), ("high", ["98.5%"])):
+        written(tmp_path / folder, records, scenario={"targets": targets})
+    low, high = read(tmp_path / "low"), read(tmp_path / "high")
     table = compare([low, high])
     assert [name for name in table if name.startswith("time_to_")] == [
         *("time_to_50", "time_to_70.5", "time_to_98.5")
@@ -165,17 +174,22 @@ def test_targets_are_those_of_the_scenarios(tmp_path: Path) -> None:
     assert table["updates_to_50"].to_list() == [200, 200]
     assert table["bytes_to_70.5"].to_list() == [2000, 2000]
     assert readable(table).loc["time to 70.5 %"].to_list() == ["20 s", "20 s"]
-    assert readable(table).loc["bytes to 98.5 %"].to_list() == ["–", "–"]
+    assert table["pulled_to_50"].to_list() == [20_000, 20_000]
+    assert table["both_to_70.5"].to_list() == [32_000, 32_000]
+    assert readable(table).loc["pulled to 70.5 %"].to_list() == ["30 kB", "30 kB"]
+    for way in ("pushed", "pulled", "both directions"):
+        assert readable(table).loc[f"{way} to 98.5 %"].to_list() == ["–", "–"]
     assert rows(table)[0]["updates_to_98.5"] is None
 
 
 def test_the_report_tells_what_the_targets_took(tmp_path: Path) -> None:
-    cost = {"accuracy": 0.7, "updates": 400, "time": 20.0, "bytes": 2000}
+    cost = {"accuracy": 0.7, "updates": 400, "time": 20.0, "bytes": 2000, "pulled": 9000}
     never = {"accuracy": 0.985, "updates": None, "time": None, "bytes": None}
     record = {"at": 20.0, "what": "evaluation", "updates": 400, "accuracy": 0.7}
     run = written(tmp_path, [record], summary={"outcome": "success", "targets": [cost, never]})
     result = dict(sections.facts(run))
-    assert result["70 % reached"] == "after 400 updates, 20 s, 2 kB pushed"
+    spent = "2 kB pushed, 9 kB pulled, 11 kB both"
+    assert result["70 % reached"] == f"after 400 updates, 20 s, {spent}"
     assert result["98.5 % reached"] == "never"
 
 

@@ -76,10 +76,11 @@ def test_a_run_writes_the_events_that_its_export_has(
     assert [step for step, _ in tags["staleness"]] == list(range(1, 121))
     assert [value for _, value in tags["staleness"]] == list(run.updates["staleness"])
     assert tags["push_bytes"][-1] == (120, run.updates["bytes"].sum())
+    assert tags["both_bytes"][-1] == (120, tags["push_bytes"][-1][1] + tags["pull_bytes"][-1][1])
     assert [step for step, _ in tags["test/accuracy"]] == list(run.evaluations["updates"])
     assert tags.keys() == {
         *("train/loss", "test/loss", "test/accuracy", "staleness"),
-        *("push_bytes", "pull_bytes", "updates"),
+        *("push_bytes", "pull_bytes", "both_bytes", "updates"),
     }
 
 

@@ -179,11 +179,12 @@ def test_what_it_took_to_reach_the_targets_is_told(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     targets = [
-        {"accuracy": 0.5, "updates": 400, "time": 12.34, "bytes": 1_200_000},
-        {"accuracy": 0.985, "updates": None, "time": None, "bytes": None},
+        {"accuracy": 0.5, "updates": 400, "time": 12.34, "bytes": 1_200_000, "pulled": 7_000_000},
+        {"accuracy": 0.985, "updates": None, "time": None, "bytes": None, "pulled": None},
     ]
     result = played(emulate, monkeypatch, "--no-report", targets=targets)
-    assert "to 50 %      400 updates, 12.3 s, 1.2 MB pushed\n" in result.out
+    spent = "400 updates, 12.3 s, 1.2 MB pushed, 7.0 MB pulled, 8.2 MB both"
+    assert f"to 50 %      {spent}\n" in result.out
     assert "98.5" not in result.out
 
 

@@ -1,5 +1,6 @@
 """`emulate sweep`: typed commands and printed answers."""
 
+import csv
 import json
 import signal
 import sys
@@ -12,6 +13,7 @@ import pytest
 from emulator.cli.entry import commands
 from emulator.runs.folder import folders
 from emulator.sweeps import Finished, Standing, sweep
+from tests.fakes.both_ways import one_sided, one_sided_keys
 from tests.fakes.made_up_play import HANGS
 from tests.fakes.made_up_sweeps import MADE_UP, Watching
 from tests.fakes.typed_commands import Emulate
@@ -56,6 +58,27 @@ def test_the_command(
     about = json.loads((out / "sweep.json").read_bytes())
     assert about["over"] == {"training.learning_rate": ["0.1", "10"]}
     assert (about["file"], about["set"], about["seeds"]) == (str(sweep_file), [], 2)
+
+
+def test_the_table_has_a_row_for_each_target_with_the_bytes_of_both_directions(
+    emulate: Emulate,
+    sweep_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    played: Callable[[], list[str]],
+) -> None:
+    words = (sweep_file, "--set", "stop.updates=2500", "--out", "swept")
+    result = typed(emulate, monkeypatch, *words)
+    assert one_sided(result.out) == []
+    rows = [line.split() for line in result.out.splitlines()]
+    targets = [row[row.index("%") - 1] for row in rows if "%" in row]
+    assert targets == ["90", "95", "97"]
+    (point,) = typed(emulate, monkeypatch, *words, "--json").json
+    assert one_sided_keys(point) == []
+    for target in targets:
+        ways = [point[f"{way}_to_{target}"] for way in ("bytes", "pulled", "both")]
+        assert ways[2] == (None if None in ways else ways[0] + ways[1])
+    with Path("swept/table.csv").open() as file:
+        assert one_sided_keys(list(csv.DictReader(file))) == []
 
 
 @pytest.mark.slow

@@ -213,6 +213,24 @@ def test_a_record_as_a_line(record: PlainRecord, line: str) -> None:
     assert describe_record(full(record)).lstrip() == line
 
 
+def test_an_evaluation_shows_both_directions_where_the_run_was_seen_from_its_begin() -> None:
+    line = "accuracy 50.00% after 1 updates, 1.0 kB pushed"
+    records = [
+        full({"at": 0, "what": "pull", "node": "a", "version": 0, "bytes": 4000}),
+        full({"at": 0, "what": "pull", "node": "evaluator", "version": 0, "bytes": 70_000}),
+        update(1.0, 1),
+        full({"at": 1.1, "what": "pull", "node": "a", "version": 1, "bytes": 900}),
+    ]
+    score = {"at": 1.0, "what": "evaluation", "updates": 1, "version": 1, "accuracy": 0.5}
+    evaluation = full({**score, "push_bytes": 1000, "scored": 2.0})
+    for begin, ways in (([], ""), ([full({"at": 0, "what": "start", "devices": 2})], "4.0 5.0")):
+        seen = progress()
+        for record in (*begin, *records):
+            seen.take(record)
+        wanted = ", {} kB pulled, {} kB both".format(*ways.split()) if ways else ""
+        assert f"{line}{wanted}, scored" in describe_record(evaluation, seen.before(evaluation))
+
+
 def test_a_measured_time_is_shown_without_noise() -> None:
     record = full(handmade_run.update(1.0, compute=0.1 + 0.2, loss=2.302585124969482))
     assert " compute=0.3 " in describe_record(record) + " "
@@ -258,8 +276,8 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
         "containers 1/3 ...\n"
         "    0.00 s  start: all 2 devices have said hello\n"
         "   15.00 s  kill a (crash, planned for 15.00 s)\n"
-        "   15.00 s  1/100 updates, 0.0 updates/s, 1/2 devices up, 1.0 kB pushed, "
-        "1% done, 25 min left\n"
+        "   15.00 s  1/100 updates, 0.0 updates/s, 1/2 devices up, 1.0 kB pushed, 9 B pulled, "
+        "1.0 kB both, 1% done, 25 min left\n"
         "   17.00 s  stop: time\n"
     )
 

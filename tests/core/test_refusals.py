@@ -57,6 +57,7 @@ def test_whoever_reads_the_log_counts_all_of_them(tmp_path: Path) -> None:
         runtime="docker",
         devices=3,
         dense_push=1,
+        dense_pull=1,
         planned=[],
         targets=[],
     )

@@ -5,7 +5,9 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from emulator.log.fault_effects import FaultEffects
+from emulator.log.records import EvaluationRecord, PullRecord
 from emulator.log.targets import Costs
+from emulator.log.travelled_bytes import TravelledBytes
 from emulator.world import verbs
 from tests.fakes.made_up_plans import planned, realised
 from tests.fakes.plain_records import full
@@ -215,10 +217,15 @@ class World:
         begun = sum(record.get("begins", False) for record in records)
         dense = len(updates) * (4 * PARAMETERS + 160)
         costs, effects = Costs([0.9, 0.95, 0.97]), FaultEffects()
-        for record in records:
-            effects.take(full(record))
-            if record["what"] == "evaluation":
-                costs.take(full(record))
+        sums, pulls = TravelledBytes(), 0
+        for record in map(full, records):
+            effects.take(record)
+            sums.take(record)
+            pulls += isinstance(record, PullRecord)
+            if isinstance(record, EvaluationRecord):
+                costs.take(record, sums.before(record))
+        models = pulls * (4 * PARAMETERS + 160)
+        both = push["total"] + self.pulled
         return {
             "scenario": "synthetic",
             "runtime": "docker",
@@ -234,7 +241,9 @@ class World:
             "pull_bytes": self.pulled,
             "evaluation_pull_bytes": 0,
             "dense_push_bytes": dense,
+            "dense_pull_bytes": models,
             "compression_ratio": dense / push["total"] if push["total"] else None,
+            "traffic_ratio": (dense + models) / both if both else None,
             "server_rx_bytes": server[-1]["rx"] if server else 0,
             "server_tx_bytes": server[-1]["tx"] if server else 0,
             "faults_planned": sum(

@@ -64,6 +64,7 @@ def summary(records: list[PlainRecord] = RECORDS, **other: Any) -> dict[str, Any
         "runtime": "docker",
         "devices": 2,
         "dense_push": 4000,
+        "dense_pull": 4500,
         "planned": PLANNED,
         "targets": [0.95, 0.9],
     }
@@ -113,12 +114,14 @@ def test_every_number() -> None:
         "pull_bytes": 2000,
         "evaluation_pull_bytes": 1000,
         "targets": [
-            {"accuracy": 0.9, "updates": 2, "time": 7.0, "bytes": 200},
-            {"accuracy": 0.95, "updates": None, "time": None, "bytes": None},
+            {"accuracy": 0.9, "updates": 2, "time": 7.0, "bytes": 200, "pulled": 2000},
+            {"accuracy": 0.95, "updates": None, "time": None, "bytes": None, "pulled": None},
         ],
         "unmeasured": {"count": 2, "versions": [4, 6]},
         "dense_push_bytes": 8000,
+        "dense_pull_bytes": 9000,
         "compression_ratio": 40.0,
+        "traffic_ratio": 7.727,
         "server_rx_bytes": 400,
         "server_tx_bytes": 3000,
         "faults_planned": 2,
@@ -142,7 +145,7 @@ def test_a_run_in_which_nothing_happened() -> None:
     empty = summary([])
     assert empty["outcome"] == "failed"
     assert empty["updates"] == empty["push_bytes"]["total"] == empty["server_rx_bytes"] == 0
-    for unknown in ("final_accuracy", "best_accuracy", "compression_ratio"):
+    for unknown in ("final_accuracy", "best_accuracy", "compression_ratio", "traffic_ratio"):
         assert empty[unknown] is None
     assert empty["fidelity"]["kept_up"]
 
@@ -272,5 +275,38 @@ def test_scores_and_bytes_of_versions_that_a_crash_of_the_server_lost() -> None:
 
 def test_activations_are_counted_apart() -> None:
     cut = {"at": 2, "what": "activations", "up": 125_500, "down": 125_480}
-    assert summary([*RECORDS, cut, cut])["activation_bytes"] == {"up": 251_000, "down": 250_960}
+    found = summary([*RECORDS, cut, cut])
+    assert found["activation_bytes"] == {"up": 251_000, "down": 250_960}
+    crossed = 251_000 + 250_960  # as many with dense pushes and pulls
+    ratio = (8000 + 9000 + crossed) / (200 + 2000 + crossed)
+    assert found["traffic_ratio"] == pytest.approx(ratio, abs=1e-3)
     assert "activation_bytes" not in summary()
+
+
+def test_what_was_pulled_until_a_target_is_what_came_before_the_update() -> None:
+    def pull(at: float, version: int, size: int, node: str = "a") -> PlainRecord:
+        return {"at": at, "what": "pull", "node": node, "version": version, "bytes": size}
+
+    scored = {"at": 1.0, "what": "evaluation", "accuracy": 0.9, "updates": 2, "version": 2}
+    records = [
+        pull(0.0, 0, 1),
+        pull(0.0, 0, 10, "b"),
+        update(1.0, 1),
+        pull(1.0, 1, 100),  # at the same time, and before the second update
+        {"at": 1.0, "what": "activations", "node": "a", "up": 5000, "down": 1000},
+        update(1.0, 2),
+        pull(1.0, 2, 1000),  # of the measured version itself: not needed to reach it
+        {**scored, "push_bytes": 200, "scored": 3.0},
+    ]
+    (target,) = summary(records, targets=[0.9])["targets"]
+    assert (target["bytes"], target["pulled"], target["activations"]) == (200, 111, 6000)
+    # a crash of the server loses the second update: pulls of it did travel
+    again = [
+        *records[:-1],
+        {"at": 2.0, "what": "recovered", "version": 1, "lost": 1, "zero": 0.0},
+        pull(2.5, 1, 20_000),
+        update(3.0, 2),
+        {**scored, "at": 3.0, "push_bytes": 200},
+    ]
+    (target,) = summary(again, targets=[0.9])["targets"]
+    assert (target["time"], target["pulled"]) == (3.0, 21_111)

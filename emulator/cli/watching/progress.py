@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...log.cut_records import ActivationsRecord
 from ...log.fault_records import FaultRecord
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
-    PullRecord,
     RefusedRecord,
+    StartRecord,
     TrafficRecord,
     UpdateRecord,
 )
+from ...log.travelled_bytes import Travelled, TravelledBytes
 from ...world.verbs import row_of_record
 
 if TYPE_CHECKING:
@@ -48,22 +48,25 @@ class Progress:
     measured: int = -1
     """Updates in the newest model that has been measured."""
     pushed: int = 0
-    crossed: int = 0
-    """Bytes of activations and their gradients, in both directions; zero without a cut model."""
+    travelled: TravelledBytes = field(default_factory=TravelledBytes)
+    """Bytes pulled by devices, and of activations of a cut model."""
+    began: bool = False
+    """Whether the run's begin was seen; not of a run in containers that was resumed."""
     _silenced: set[tuple[str, str]] = field(default_factory=set)
     """Devices that the server cannot hear, each with the verb that silences the device."""
     refused: int = 0
     _beats: deque[tuple[float, int]] = field(default_factory=lambda: deque([(0.0, 0)]))
 
     def take(self, record: "Record") -> None:
+        self.travelled.take(record)
         match record:
-            case PullRecord() | TrafficRecord():  # first, as most records are of these kinds
+            case TrafficRecord():
                 return
+            case StartRecord():
+                self.began = True
             case UpdateRecord():
                 self.updates = record.updates
                 self.pushed += record.values + record.indices + record.headers + record.framing
-            case ActivationsRecord():
-                self.crossed += record.up + record.down
             case EvaluationRecord():
                 if record.updates > self.measured:
                     self.accuracy, self.measured = record.accuracy, record.updates
@@ -92,6 +95,22 @@ class Progress:
         beats.append((now, self.updates))
         while len(beats) > 2 and beats[1][0] <= now - WINDOW:
             beats.popleft()
+
+    @property
+    def crossed(self) -> int:
+        """Bytes of activations and their gradients, in both directions; zero without a cut."""
+        return self.travelled.crossed
+
+    @property
+    def both(self) -> int:
+        """Bytes of both directions: pushes, pulls, and activations."""
+        return self.pushed + self.travelled.pulled + self.travelled.crossed
+
+    def before(self, record: "Record") -> Travelled | None:
+        """Return the bytes that travelled before an evaluation's version; None if unknown."""
+        if self.began and isinstance(record, EvaluationRecord):
+            return self.travelled.before(record)
+        return None
 
     @property
     def speed(self) -> float:
@@ -132,6 +151,11 @@ def amount(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     raise AssertionError("unreachable")
+
+
+def ways(pushed: int, pulled: int, both: int) -> str:
+    """Bytes of each direction and of both: 1.2 MB pushed, 3.4 MB pulled, 4.6 MB both."""
+    return f"{amount(pushed)} pushed, {amount(pulled)} pulled, {amount(both)} both"
 
 
 def span(seconds: float) -> str:

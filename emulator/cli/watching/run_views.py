@@ -24,8 +24,9 @@ from ...log.records import (
     UnmeasuredRecord,
     UnsentRecord,
 )
+from ...log.travelled_bytes import Travelled
 from .plan_words import describe_iterations, describe_plan
-from .progress import Progress, amount, span
+from .progress import Progress, amount, span, ways
 
 if TYPE_CHECKING:
     from ...scenario import Timed
@@ -54,12 +55,12 @@ Clock = Callable[[], float]
 """Returns seconds of real time: a run's own time may stand still, or pass faster."""
 
 
-def describe_record(record: Record) -> str:
-    """Return `record` as a line of text."""
-    return f"{record.at:z8.2f} s  {_words(record)}"  # z: no "-0.00"
+def describe_record(record: Record, travelled: Travelled | None = None) -> str:
+    """Return `record` as a line of text; `travelled`: the bytes by then of an evaluation."""
+    return f"{record.at:z8.2f} s  {_words(record, travelled)}"  # z: no "-0.00"
 
 
-def _words(record: Record) -> str:
+def _words(record: Record, travelled: Travelled | None) -> str:
     match record:
         case EvaluationRecord():
             accuracy = "unknown" if record.accuracy is None else f"{record.accuracy:.2%}"
@@ -68,7 +69,11 @@ def _words(record: Record) -> str:
                 found = f"mean absolute error {record.error:.4g}"
             text = f"{found} after {record.updates} updates"
             late = "" if record.scored is None else f", scored at {record.scored:.2f} s"
-            return f"{text}, {amount(record.push_bytes)} pushed{late}"
+            pushed = record.push_bytes
+            spent = f"{amount(pushed)} pushed"
+            if travelled:
+                spent = ways(pushed, travelled.pulled, pushed + sum(travelled))
+            return f"{text}, {spent}{late}"
         case UnmeasuredRecord():
             return f"due, but not measured: the models after {_listed(record.versions)} updates"
         case StartRecord():
@@ -126,8 +131,11 @@ class ConsoleLines:
         self._console, self._clock = console, clock
         self._second, self._printed, self._left_out = -1, 0, 0
 
-    def show(self, record: Record) -> None:
-        """Print `record` if its kind is shown; count the record instead in a full second."""
+    def show(self, record: Record, travelled: Travelled | None = None) -> None:
+        """Print `record` as `describe_record` words it, if its kind is shown.
+
+        In a full second count the record instead.
+        """
         if not isinstance(record, SHOWN):
             return
         if (second := int(self._clock())) != self._second:
@@ -135,7 +143,7 @@ class ConsoleLines:
         self._printed += 1
         if self._printed <= MOST_LINES or isinstance(record, StartRecord | StopRecord):
             self.catch_up()
-            self.say(describe_record(record))
+            self.say(describe_record(record, travelled))
         else:
             self._left_out += 1
 
@@ -220,7 +228,7 @@ class PlainRunView:
 
     def record(self, record: Record) -> None:
         self._progress.take(record)
-        self._lines.show(record)
+        self._lines.show(record, self._progress.before(record))
         if isinstance(record, StartRecord):
             self._pace.begin()
             self._due = self._clock() + self._every
@@ -245,7 +253,8 @@ def status(progress: Progress) -> str:
     goal = f"/{progress.goal}" if progress.goal else ""
     return (
         f"{progress.updates}{goal} updates, {progress.speed:.1f} updates/s, "
-        f"{progress.up}/{len(progress.devices)} devices up, {amount(progress.pushed)} pushed"
+        f"{progress.up}/{len(progress.devices)} devices up, "
+        f"{ways(progress.pushed, progress.travelled.pulled, progress.both)}"
         + (f", {amount(progress.crossed)} of activations" if progress.crossed else "")
     )
 
@@ -268,7 +277,7 @@ class LiveRunView:
 
     def record(self, record: Record) -> None:
         self._progress.take(record)
-        self._lines.show(record)
+        self._lines.show(record, self._progress.before(record))
         if isinstance(record, StartRecord):
             self._step.take("")
             self._pace.begin()
@@ -291,8 +300,10 @@ class LiveRunView:
         if progress.error is not None:
             score = ("mean absolute error", f"{progress.error:.4g}")
         grid.add_row(*score, "pushed", amount(progress.pushed))
+        both = "both directions", amount(progress.both)
+        grid.add_row(*both, "pulled", amount(progress.travelled.pulled))
         if progress.crossed:
-            grid.add_row("activations", amount(progress.crossed), "", "")
+            grid.add_row("", "", "activations", amount(progress.crossed))
         grid.add_row("next fault", progress.next_fault, "refused", str(progress.refused))
         if pace := self._pace.words(progress.share):
             grid.add_row("progress", pace)
