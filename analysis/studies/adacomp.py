@@ -16,8 +16,8 @@ from ..pushes import KINDS, parameters, weights
 from ..quantities import figures, percent, size
 from ..runs import Run
 from ..theme import SERIES, STYLE
-from .folder import Row, Study, curve, ended, reached
-from .markdown import never_or, table
+from .folder import Row, Spent, Study, curve, ended, reached, spent
+from .markdown import NEVER, never_or, table
 
 TARGETS = (0.97, 0.985)
 _TARGET = TARGETS[-1]
@@ -34,19 +34,27 @@ class Seed:
     """Updates to reach each target; infinite for a target that was never reached."""
     pushed: Mapping[float, Mapping[str, float]]
     """Bytes pushed to reach each target, under each byte model."""
+    spent: Mapping[float, Spent]
+    """Costs to reach each target, as sent."""
     curve: pd.DataFrame
     """A row for every evaluation: `updates`, `accuracy`, `bytes` as sent."""
 
 
 def tables(study: Study) -> str:
-    """Return three tables: costs as sent, costs under each byte model, all learning rates tried."""
+    """Return the result in words, and tables.
+
+    The tables have the costs of each target as sent, the pushes under each byte model, and all
+    learning rates that were tried.
+    """
     worlds = list(dict.fromkeys(row.world for row in study.rows))
     rows = sorted(study.rows, key=lambda row: worlds.index(row.world))
     seeds = {row: [_seed(run) for run in row.read()] for row in rows}
     return "\n\n".join(
         [
-            _costs(seeds),
-            f"How many times fewer bytes than {BASE} at its best until {_percent(_TARGET)}:",
+            *_words(seeds),
+            *(_costs(seeds, target) for target in TARGETS),
+            f"How many times fewer bytes are pushed than by {BASE} at its best until "
+            f"{_percent(_TARGET)}; pulls are not in it:",
             _by_model(seeds),
             "Every learning rate that was tried, with one seed:",
             _tried(study.tried),
@@ -95,6 +103,7 @@ def _seed(run: Run) -> Seed:
         ended(run),
         until,
         {target: _pushed(updates, count, parameters(run)) for target, count in until.items()},
+        {target: spent(run, target) for target in TARGETS},
         shown.assign(bytes=sent[shown["updates"].astype(int) - 1]),
     )
 
@@ -115,42 +124,85 @@ def _pushed(updates: pd.DataFrame, count: float, size: int) -> dict[str, float]:
 Seeds = Mapping[Row, Sequence[Seed]]
 
 
-def _costs(seeds: Seeds) -> str:
-    columns = ["", "learning rate", "ended at"]
-    for target in TARGETS:
-        columns += [f"updates to {_percent(target)}", "pushed", "× less"]
-    return table(columns, [_cost(row, seeds) for row in seeds])
+def _costs(seeds: Seeds, target: float) -> str:
+    """Return the table of the costs to reach `target`, each way and both."""
+    columns = ["", "learning rate", "ended at", f"updates to {_percent(target)}"]
+    columns += ["pushed", "× fewer pushed", "pulled", "both directions", "× fewer in both"]
+    return table(columns, [_cost(row, seeds, target) for row in seeds])
 
 
-def _cost(row: Row, seeds: Seeds) -> list[str]:
-    cells = [_name(row), row.rate, _span([seed.ended for seed in seeds[row]], _percent)]
-    for target in TARGETS:
-        cells.append(_middle([seed.updates[target] for seed in seeds[row]], figures))
-        cells.append(_middle([seed.pushed[target]["as sent"] for seed in seeds[row]], size))
-        cells.append(_less(row, seeds, target, "as sent"))
-    return cells
+def _cost(row: Row, seeds: Seeds, target: float) -> list[str]:
+    costs = [seed.spent[target] for seed in seeds[row]]
+    return [
+        *(_name(row), row.rate, _span([seed.ended for seed in seeds[row]], _percent)),
+        _middle([cost.updates for cost in costs], figures),
+        _middle([cost.pushed for cost in costs], size),
+        _less(row, seeds, _sent(target)),
+        _middle([cost.pulled for cost in costs], size),
+        _middle([cost.both for cost in costs], size),
+        _less(row, seeds, _both(target)),
+    ]
+
+
+def _sent(target: float) -> Callable[[Seed], float]:
+    return lambda seed: seed.spent[target].pushed
+
+
+def _both(target: float) -> Callable[[Seed], float]:
+    return lambda seed: seed.spent[target].both
+
+
+def _words(seeds: Seeds) -> list[str]:
+    """Return a paragraph on each world: what its entries save until the last target."""
+    found = []
+    for world in dict.fromkeys(row.world for row in seeds):
+        rows = [row for row in seeds if row.world == world and row.own]
+        base = next(row for row in rows if row.entry == BASE)
+        others = [_saving(row, base, seeds) for row in rows if row is not base]
+        took = _middle([seed.updates[_TARGET] for seed in seeds[base]], figures)
+        if others:
+            found.append(
+                f"**Result with {world}**, until {_percent(_TARGET)}, against {BASE} at its own "
+                f"best rate ({took} updates): {'; '.join(others)}."
+            )
+    return found
+
+
+def _saving(row: Row, base: Row, seeds: Seeds) -> str:
+    took = _middle([seed.updates[_TARGET] for seed in seeds[row]], figures)
+    if took == NEVER:
+        return f"{row.entry} does not get there"
+    ends = [median(seed.ended for seed in seeds[item]) for item in (row, base)]
+    return (
+        f"{row.entry} takes {took} updates, pushes {_less(row, seeds, _sent(_TARGET))} times fewer "
+        f"bytes, takes {_less(row, seeds, _both(_TARGET))} times fewer in both directions, and "
+        f"ends {(ends[0] - ends[1]) * 100:+.1f} points from {BASE}"
+    )
 
 
 def _by_model(seeds: Seeds) -> str:
     return table(
         ["", *_MODELS],
         [
-            [_name(row), *(_less(row, seeds, _TARGET, model) for model in _MODELS)]
+            [_name(row), *(_less(row, seeds, _of_model(model)) for model in _MODELS)]
             for row in seeds
             if row.entry != BASE
         ],
     )
 
 
-def _less(row: Row, seeds: Seeds, target: float, model: str) -> str:
-    """Return how many times fewer bytes `row` pushed than the base at its best rate.
+def _of_model(model: str) -> Callable[[Seed], float]:
+    return lambda seed: seed.pushed[_TARGET][model]
 
-    Both are of the same world; the figure is of `target` and the byte model `model`.
+
+def _less(row: Row, seeds: Seeds, bytes_of: Callable[[Seed], float]) -> str:
+    """Return how many times fewer of the bytes `bytes_of` `row` took than the base at its best.
+
+    Both are of the same world.
     """
     wanted = (row.world, BASE, True)
     base = next(other for other in seeds if (other.world, other.entry, other.own) == wanted)
-    own = median(seed.pushed[target][model] for seed in seeds[row])
-    reference = median(seed.pushed[target][model] for seed in seeds[base])
+    own, reference = (median(map(bytes_of, seeds[item])) for item in (row, base))
     return "–" if math.isinf(own) or math.isinf(reference) else figures(reference / own)
 
 

@@ -1,14 +1,17 @@
 """Reading of a study's folder, which `emulator.sweeps.studies` writes: rows and runs."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
+from .. import both_directions
 from ..errors import RunError
+from ..pushes import KINDS
 from ..runs import Run, read
 
 NOTE = "study.json"
@@ -74,6 +77,35 @@ def reached(run: Run, target: float) -> float | None:
     evaluations = curve(run)
     enough = evaluations.loc[evaluations["accuracy"] >= target - 1e-9, "updates"]
     return None if enough.empty else float(enough.iloc[0])
+
+
+class Spent(NamedTuple):
+    """The costs of a run until a target accuracy; infinite if it was never reached."""
+
+    at: float
+    """Emulated seconds."""
+    updates: float
+    pushed: float
+    """Bytes pushed, as sent."""
+    pulled: float
+    """Bytes of models sent to devices before the update that reached the target."""
+
+    @property
+    def both(self) -> float:
+        """Bytes of both directions. The models of studies with tables of bytes are not cut."""
+        return self.pushed + self.pulled
+
+
+def spent(run: Run, target: float) -> Spent:
+    """Return the costs of `run` until its first evaluation with the accuracy `target`."""
+    evaluations = both_directions.measured(run).drop_duplicates("updates")
+    enough = evaluations[evaluations["accuracy"].astype(float) >= target - 1e-9]
+    if enough.empty:
+        return Spent(*[math.inf] * len(Spent._fields))
+    first = enough.iloc[0]
+    updates = int(first["updates"])
+    pushed = run.records("update")[list(KINDS)].iloc[:updates].to_numpy().sum()
+    return Spent(float(first["at"]), float(updates), float(pushed), float(first["pull_bytes"]))
 
 
 def ended(run: Run) -> float:

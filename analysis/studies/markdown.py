@@ -6,6 +6,9 @@ from pathlib import Path
 
 from ..errors import RunError
 
+NEVER = "never"
+"""Word for a cost that most seeds never paid, as they missed the target."""
+
 BEGIN, END = "<!-- made by `{command}` from here -->", "<!-- to here -->"
 
 
@@ -20,8 +23,8 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def never_or(words: Callable[[float], str]) -> Callable[[float], str]:
-    """Return a function that formats a value by `words`, and infinity as `never`."""
-    return lambda value: "never" if math.isinf(value) else words(value)
+    """Return a function that formats a value by `words`, and infinity as `NEVER`."""
+    return lambda value: NEVER if math.isinf(value) else words(value)
 
 
 def replace(page: Path, command: str, made: str) -> None:

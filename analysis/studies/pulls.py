@@ -1,43 +1,67 @@
 """Table of the study `pulls`: time and bytes to a target accuracy, by pull coding."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
 from statistics import median
 
 from ..quantities import figures, percent, seconds, size
-from ..runs import Run
-from .folder import Row, Study, curve
+from .folder import Row, Spent, Study, spent
 from .markdown import never_or, table
 
 TARGET = 0.97
-_COLUMNS: dict[str, Callable[[float], str]] = {
-    f"time to {percent(TARGET, 0)}": seconds,
-    "updates": figures,
-    "pushed": size,
-    "pulled": size,
-    "updates/s": figures,
+TIME, PULLED, BOTH = f"time to {percent(TARGET, 0)}", "pulled", "both directions"
+_COLUMNS: dict[str, tuple[Callable[[Spent], float], Callable[[float], str]]] = {
+    TIME: (lambda spent: spent.at, seconds),
+    "updates": (lambda spent: spent.updates, figures),
+    "pushed": (lambda spent: spent.pushed, size),
+    PULLED: (lambda spent: spent.pulled, size),
+    BOTH: (lambda spent: spent.both, size),
+    "updates/s": (
+        # a target that was never reached has no rate
+        lambda spent: spent.updates / spent.at if math.isfinite(spent.at) else math.inf,
+        figures,
+    ),
 }
 
 
 def tables(study: Study) -> str:
-    """Return a table of the costs to reach the target: medians of the seeds, emulated times."""
-    return table(["pull", *_COLUMNS], [_line(row) for row in study.rows])
+    """Return the result in words, and a table of the costs to reach the target.
+
+    The costs are medians of the seeds, the times emulated.
+    """
+    seeds = {row: [spent(run, TARGET) for run in row.read()] for row in study.rows}
+    return "\n\n".join(
+        [
+            *_words(seeds),
+            table(["pull", *_COLUMNS], [_line(row, own) for row, own in seeds.items()]),
+        ]
+    )
 
 
-def _line(row: Row) -> list[str]:
-    seeds = [_seed(run) for run in row.read()]
-    columns = zip(_COLUMNS.values(), zip(*seeds, strict=True), strict=True)
-    return [row.entry, *(never_or(words)(median(values)) for words, values in columns)]
+def _line(row: Row, seeds: list[Spent]) -> list[str]:
+    cells = (never_or(words)(_median(seeds, name)) for name, (_, words) in _COLUMNS.items())
+    return [row.entry, *cells]
 
 
-def _seed(run: Run) -> Sequence[float]:
-    """Return the values of `_COLUMNS` for `run`, all infinite if the target was never reached."""
-    evaluations = curve(run)
-    enough = evaluations[evaluations["accuracy"] >= TARGET - 1e-9]
-    if enough.empty:
-        return [float("inf")] * len(_COLUMNS)
-    at, updates = float(enough["at"].iloc[0]), float(enough["updates"].iloc[0])
-    pushed = run.records("update").iloc[: int(updates)]
-    pulls = run.records("pull")
-    pulled = pulls[(pulls["at"] <= at) & (pulls["node"] != "evaluator")]
-    sent = float(pushed[["values", "indices", "headers", "framing"]].sum().sum())
-    return at, updates, sent, float(pulled["bytes"].sum()), updates / at
+def _words(seeds: dict[Row, list[Spent]]) -> list[str]:
+    """Return a paragraph that compares each entry with the first; none if that has no costs."""
+    (base, first), *others = seeds.items()
+    if not math.isfinite(_median(first, TIME)):
+        return []
+
+    def times(costs: list[Spent], column: str) -> str:
+        return figures(_median(first, column) / _median(costs, column))
+
+    sentences = [
+        f"{row.entry} takes {times(costs, TIME)} times less time to {percent(TARGET, 0)}, "
+        f"{times(costs, PULLED)} times fewer bytes pulled and {times(costs, BOTH)} times fewer in "
+        "both directions"
+        for row, costs in others
+        if math.isfinite(_median(costs, TIME)) and _median(costs, PULLED)
+    ]
+    return [f"**Result.** Against {base.entry}: {'; '.join(sentences)}."] if sentences else []
+
+
+def _median(seeds: list[Spent], column: str) -> float:
+    value, _ = _COLUMNS[column]
+    return median(map(value, seeds))

@@ -6,7 +6,7 @@ from statistics import mean, median
 
 from ..quantities import figures, percent, seconds, size
 from .claim_rules import all_at_least, mean_at_least, word
-from .folder import Study, ended, reached
+from .folder import Spent, Study, ended, reached
 from .markdown import never_or, table
 from .reliability_data import (
     BASE,
@@ -40,6 +40,7 @@ def tables(study: Study) -> str:
     return "\n\n".join(
         [
             _verdicts(study),
+            _in_both(study),
             "Devices that crash for good, medians of the seeds (least – most):",
             _results(study, CRASH_RATE),
             "Devices that crash and come back, by the mean time between failures:",
@@ -64,11 +65,7 @@ def _verdicts(study: Study) -> str:
         for world, (base, tested) in pairs.items()
         if world != SURE
     }
-    saved = [
-        median(base.pushed) / median(tested.pushed)
-        for base, tested in pairs.values()
-        if math.isfinite(median(base.pushed))
-    ]
+    saved = _savings(study, lambda spent: spent.pushed)
     return table(["claim", "here", "measured"], verdicts(gains, saved))
 
 
@@ -100,10 +97,28 @@ def verdicts(gains: Mapping[str, Mapping[str, float]], saved: Sequence[float]) -
                 f"{_points(by_world[worst])} at worst ({worst})",
             ],
         ]
-    span = f"{figures(min(saved))} to {figures(max(saved))} times fewer" if saved else "–"
     goal = percent(TARGET, 0)
     claim = f"in each setting, {TESTED} pushes two orders of magnitude fewer bytes until {goal}"
-    return [*lines, [claim, word(all_at_least(saved, _HUNDRED)), span]]
+    return [*lines, [claim, word(all_at_least(saved, _HUNDRED)), _range(saved)]]
+
+
+def _in_both(study: Study) -> str:
+    """Return a sentence on the bytes of both directions, of which the claims say nothing."""
+    saved = _savings(study, lambda spent: spent.both)
+    return f"In both directions {TESTED} takes, until {percent(TARGET, 0)}: {_range(saved)}."
+
+
+def _savings(study: Study, size: Callable[[Spent], float]) -> list[float]:
+    """Return how many times fewer bytes `TESTED` took than `BASE`, by world."""
+    pairs = [
+        tuple(median(map(size, outcome.spent)) for outcome in pair)
+        for pair in _pairs(study).values()
+    ]
+    return [base / tested for base, tested in pairs if math.isfinite(base)]
+
+
+def _range(ratios: Sequence[float]) -> str:
+    return f"{figures(min(ratios))} to {figures(max(ratios))} times fewer" if ratios else "–"
 
 
 def _pairs(study: Study) -> dict[str, tuple[Reliability, Reliability]]:
@@ -129,7 +144,8 @@ def _results(study: Study, axis: str) -> str:
     # sorting is stable: both entries of a world stand together, `BASE` first
     found.sort(key=lambda outcome: (outcome.world == SURE and axis == MTBF, outcome.place))
     columns = ["", "crashes", "staleness", "ended at", f"after {seconds(SPAN)}"]
-    columns += [f"{percent(TARGET, 0)} after", f"pushed to {percent(TARGET, 0)}"]
+    target = percent(TARGET, 0)
+    columns += [f"{target} after", f"pushed to {target}", f"pulled to {target}", "both directions"]
     return table(columns, map(_line, found))
 
 
@@ -140,8 +156,11 @@ def _line(outcome: Reliability) -> list[str]:
         f"{median(outcome.staleness):.1f}",
         _span(outcome.ended, percent),
         _span(outcome.in_time, percent),
-        _span(outcome.seconds, never_or(seconds)),
-        never_or(size)(median(outcome.pushed)),
+        _span([spent.at for spent in outcome.spent], never_or(seconds)),
+        *(
+            never_or(size)(median(sizes))
+            for sizes in zip(*((s.pushed, s.pulled, s.both) for s in outcome.spent), strict=True)
+        ),
     ]
 
 

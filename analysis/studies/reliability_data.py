@@ -1,13 +1,11 @@
 """Rows of the study `reliability`: results of each world, for tables and figure."""
 
-import math
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
-from ..pushes import KINDS
 from ..runs import Run
-from .folder import Row, Study, curve, ended, reached
+from .folder import Row, Spent, Study, curve, ended, spent
 
 TARGET = 0.9
 SPAN = 100.0
@@ -30,10 +28,8 @@ class Reliability:
     """Accuracy after all updates, a fraction."""
     in_time: tuple[float, ...]
     """Accuracy at `SPAN`, a fraction: the mean of the last two evaluations until then."""
-    seconds: tuple[float, ...]
-    """Emulated seconds to the target."""
-    pushed: tuple[float, ...]
-    """Bytes pushed to the target, as sent."""
+    spent: tuple[Spent, ...]
+    """Costs to the target."""
     staleness: tuple[float, ...]
     """Mean staleness of the updates."""
 
@@ -73,23 +69,18 @@ def losses(study: Study, entry: str) -> list[tuple[Reliability, float]]:
 
 def _outcome(row: Row) -> Reliability:
     seeds = list(map(_seed, row.read()))
-    crashes, ends, in_time, seconds, pushed, staleness = zip(*seeds, strict=True)
-    return Reliability(row.world, row.entry, crashes, ends, in_time, seconds, pushed, staleness)
+    crashes, ends, in_time, costs, staleness = zip(*seeds, strict=True)
+    return Reliability(row.world, row.entry, crashes, ends, in_time, costs, staleness)
 
 
-def _seed(run: Run) -> tuple[int, float, float, float, float, float]:
+def _seed(run: Run) -> tuple[int, float, float, Spent, float]:
     """Return a value for each of the fields `crashes` to `staleness` of `Reliability`."""
-    points, updates = curve(run), run.records("update")
-    seconds = pushed = math.inf
-    if (count := reached(run, TARGET)) is not None:
-        seconds = float(points.loc[points["updates"] >= count, "at"].iloc[0])
-        pushed = float(updates[list(KINDS)].iloc[: int(count)].to_numpy().sum())
+    points = curve(run)
     early = points.loc[points["at"] <= SPAN, "accuracy"].tail(2)
     return (
         len(run.records("kill")),
         ended(run),
         float(early.mean()),
-        seconds,
-        pushed,
-        float(updates["staleness"].mean()),
+        spent(run, TARGET),
+        float(run.records("update")["staleness"].mean()),
     )

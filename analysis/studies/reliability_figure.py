@@ -46,7 +46,10 @@ def figure(study: Study, path: Path) -> None:
         rows: list[tuple[str, Values]] = [
             (f"Test accuracy (%)\nafter {_updates(study)} updates", lambda o: _percents(o.ended)),
             (f"Test accuracy (%)\nafter {SPAN:g} s", lambda o: _percents(o.in_time)),
-            (f"Time to {percent(TARGET, 0)}\ntest accuracy (s)", lambda o: o.seconds),
+            (
+                f"Time to {percent(TARGET, 0)}\ntest accuracy (s)",
+                lambda o: tuple(spent.at for spent in o.spent),
+            ),
         ]
         for (label, values), panels in zip(rows, grid, strict=True):
             panels[0].set_ylabel(label)

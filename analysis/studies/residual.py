@@ -5,7 +5,8 @@ from statistics import median
 
 import numpy as np
 
-from ..quantities import figures, percent
+from .. import both_directions, pulls, pushes
+from ..quantities import figures, percent, size
 from ..runs import Run
 from .folder import Row, Study, curve, ended
 from .markdown import table
@@ -16,13 +17,15 @@ _PARTS = 6
 
 
 def tables(study: Study) -> str:
-    """Return the accuracies beside those of dense training, and the compression over a run."""
+    """Return accuracies beside those of dense training, bytes, and compression over a run."""
     return "\n\n".join(
         [
             "Accuracy, median of the seeds (least – most):",
             _accuracies(study),
-            f"Compression in each sixth of a run, dense bytes over sent, median of the seeds. "
-            f"{_PAPER}",
+            "Bytes of a whole run, pushed, pulled and both, median of the seeds:",
+            _traffic(study),
+            "Compression of pushes in each sixth of a run, dense pushes over those sent, median of "
+            f"the seeds; pulls are not in it. {_PAPER}",
             table(
                 ["", *(f"{part + 1}" for part in range(_PARTS))],
                 [line for row in study.rows if row.entry != DENSE for line in _compression(row)],
@@ -62,6 +65,32 @@ def _span(values: Sequence[float]) -> str:
     spread = median(values), min(values), max(values)
     middle, least, most = (percent(value, 2) for value in spread)
     return f"{middle} ({least} – {most})"
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def _traffic(study: Study) -> str:
+    """Return the table of the bytes of each direction and of both, beside dense training."""
+    sums = {row: _sums(row) for row in study.rows}
+    lines = []
+    for row, (pushed, pulled, both) in sums.items():
+        dense = next(own for r, own in sums.items() if (r.world, r.entry) == (row.world, DENSE))
+        fewer = [figures(dense[0] / pushed), figures(dense[2] / both)]
+        sizes = [size(pushed), fewer[0], size(pulled), size(both), fewer[1]]
+        lines.append([f"{row.world}: {row.entry}", *sizes])
+    columns = ["pushed", "× fewer pushed", "pulled", "both directions", "× fewer in both"]
+    return table(["", *columns], lines)
+
+
+def _sums(row: Row) -> tuple[float, float, float]:
+    """Return the bytes pushed, pulled and of both directions, medians of the seeds."""
+    seeds = [
+        (float(pushes.by_kind(run).sum()), pulls.pulled(run), both_directions.both(run))
+        for run in row.read()
+    ]
+    pushed, pulled, both = (median(column) for column in zip(*seeds, strict=True))
+    return pushed, pulled, both
 
 
 # -- compression -----------------------------------------------------------------------------------

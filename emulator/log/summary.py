@@ -191,7 +191,7 @@ class _Sums:
                 if record.node == EVALUATOR:
                     self.pulled_to_evaluate += record.bytes
                 else:
-                    self.pulls += 1
+                    self.pulls += record.count
             case ActivationsRecord():
                 for way, size in (("up", record.up), ("down", record.down)):
                     self.activations[way] = self.activations.get(way, 0) + size

@@ -56,7 +56,7 @@ def reliability_verdicts() -> list[list[str]]:
     for rows in with_columns("reliability.md", "", "crashes"):
         for row in rows:
             world, entry = row[0].split(": ")
-            ends[world, entry] = number(row[3]) / 100, bytes_of(row[-1])
+            ends[world, entry] = number(row[3]) / 100, bytes_of(row[_PUSHED])
     worlds = dict.fromkeys(world for world, _ in ends)
     struck = [world for world in worlds if world != reliability.SURE]
     gains = {
@@ -70,6 +70,10 @@ def reliability_verdicts() -> list[list[str]]:
     }
     saved = [ends[world, "ASGD"][1] / ends[world, "AdaComp"][1] for world in worlds]
     return reliability.verdicts(gains, saved)
+
+
+_PUSHED = 6
+"""Column of the bytes pushed until the target."""
 
 
 def bytes_of(cell: str) -> float:

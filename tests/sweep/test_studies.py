@@ -16,6 +16,7 @@ from emulator.cli.study import study as study_command
 from emulator.log.lines import line
 from emulator.sweeps import Finished, Point
 from emulator.sweeps.studies import STUDIES, Entry, Study, play
+from tests.fakes.both_ways import one_sided
 from tests.fakes.handmade_run import update, written
 from tests.fakes.made_up_sweeps import Watching
 from tests.fakes.plain_records import full
@@ -196,16 +197,20 @@ def folder_of(out: Path, name: str, entries: dict[tuple[str, str, str], list[lis
 
 
 def training(accuracies: Sequence[float], entries: int, indices: int) -> list[dict]:
-    """An evaluation before each ten updates, all of 100 parameters."""
+    """An evaluation before each ten updates, all of 100 parameters, each behind its pull."""
     records: list[dict] = []
     for number, accuracy in enumerate(accuracies):
         at, updates = float(number * 10), number * 10
-        records.append({"at": at, "what": "evaluation", "updates": updates, "accuracy": accuracy})
-        records += [
-            update(at + item, entries=entries, values=4 * entries, indices=indices)
-            for item in range(10)
-        ]
+        scored = {"version": updates, "updates": updates, "accuracy": accuracy}
+        records.append({"at": at, "what": "evaluation", **scored})
+        for item in range(10):
+            records.append(pull(at + item))
+            records.append(update(at + item, entries=entries, values=4 * entries, indices=indices))
     return records
+
+
+def pull(at: float) -> dict:
+    return {"at": at, "what": "pull", "node": "a", "version": int(at), "bytes": 700}
 
 
 GOOD, BETTER = (0.1, 0.9, 0.972, 0.98, 0.981), (0.1, 0.96, 0.98, 0.985, 0.986)
@@ -216,12 +221,21 @@ def test_the_table_of_adacomp(tmp_path: Path) -> None:
     sparse = [training(BETTER, 1, 2), training(BETTER, 1, 2), training(GOOD, 1, 2)]
     entries = {("2 devices", "ASGD", "0.1"): dense, ("2 devices", "AdaComp", "0.2"): sparse}
     result = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
-    costs = result.splitlines()
+    words, _, *costs = result.splitlines()
     assert costs[0].startswith("|  | learning rate | ended at | updates to 97 % | pushed")
     # 30 updates of 410 bytes; of 4 for the value, 2 for the index and 10 besides
-    assert costs[2].split(" | ")[3:] == ["20", "8.2 kB", "1", "30", "12.3 kB", "1 |"]
-    assert costs[3].split(" | ")[3:] == ["20", "320 B", "25.6", "30", "480 B", "25.6 |"]
+    cells = [line.split(" | ")[3:] for line in costs if line.startswith("| 2 devices")]
+    # a pull of 700 bytes before each update
+    assert cells[0] == ["20", "8.2 kB", "1", "14 kB", "22.2 kB", "1 |"]
+    assert cells[1] == ["20", "320 B", "25.6", "14 kB", "14.3 kB", "1.55 |"]
+    assert cells[2:4] == [
+        ["30", "12.3 kB", "1", "21 kB", "33.3 kB", "1 |"],
+        ["30", "480 B", "25.6", "21 kB", "21.5 kB", "1.55 |"],
+    ]
     assert "97.8 % (95.8 % – 97.8 %)" in costs[3]
+    assert words.startswith("**Result with 2 devices**, until 98.5 %, against ASGD")
+    assert "pushes 25.6 times fewer bytes, takes 1.55 times fewer in both directions" in words
+    assert one_sided(result) == []
 
 
 def test_a_table_says_never_if_most_seeds_never_got_there(tmp_path: Path) -> None:
@@ -261,21 +275,29 @@ def test_the_table_of_residuals(tmp_path: Path) -> None:
         in result
     )
     assert "| CNN: adacomp-residual, on the wire | 25 |" in result
+    # 50 pulls of 700 bytes; 50 pushes of 410 and of 16
+    assert "| CNN: adacomp-residual | 800 B | 25.6 | 35 kB | 35.8 kB | 1.55 |" in result
+    assert one_sided(result) == []
 
 
 def test_the_table_of_pulls(tmp_path: Path) -> None:
-    pull = {"what": "pull", "node": "a", "version": 1}
-    records = training(GOOD, 1, 2)
-    records += [{**pull, "at": at, "bytes": 100.0} for at in (1.0, 20.0, 21.0)]
-    records += [{**pull, "at": 2.0, "bytes": 9000.0, "node": "evaluator"}]
-    never = [*training(GOOD[:2], 1, 2), {**pull, "at": 1.0, "bytes": 1.0}]
+    dense = training(GOOD, 1, 2)
+    dense += [{**pull(2.0), "bytes": 9000.0, "node": "evaluator"}]
+    delta = [{**r, "bytes": 70} if r["what"] == "pull" else r for r in training(GOOD, 1, 2)]
     entries = {
-        ("w", "dense", "0.1"): [records] * 3,
-        ("w", "delta", "0.1"): [never] * 2 + [records],
+        ("w", "dense", "0.1"): [dense] * 3,
+        ("w", "delta", "0.1"): [delta] * 3,
+        ("w", "poor", "0.1"): [training(GOOD[:2], 1, 2)] * 2 + [dense],
     }
     result = MODULES["pulls"].tables(open_study(folder_of(tmp_path, "pulls", entries)))
-    assert "| dense | 20 s | 20 | 320 B | 200 B | 1 |" in result
-    assert "| delta | never | never | never | never | never |" in result
+    assert "| dense | 20 s | 20 | 320 B | 14 kB | 14.3 kB | 1 |" in result
+    assert "| delta | 20 s | 20 | 320 B | 1.4 kB | 1.72 kB | 1 |" in result
+    assert "| poor | never | never | never | never | never | never |" in result
+    assert result.startswith(
+        "**Result.** Against dense: delta takes 1 times less time to 97 %, 10 times fewer bytes "
+        "pulled and 8.33 times fewer in both directions."
+    )
+    assert one_sided(result) == []
 
 
 def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
