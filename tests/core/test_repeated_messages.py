@@ -131,10 +131,10 @@ def test_the_bytes_of_counted_pulls_and_of_unsent_answers_are_in_the_sums() -> N
         runtime="docker",
         devices=3,
         dense_push=1,
+        dense_pull=7,
         planned=[],
         targets=[],
-        busy=[],
-        quotas=False,
     )
+    assert summary["dense_pull_bytes"] == 101 * 7
     assert summary["pull_bytes"] == 101 * pulls[0]["bytes"]
     assert summary["unsent"] == 60
