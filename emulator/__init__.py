@@ -11,12 +11,16 @@ and pandas.
 """
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from .cli.played import Run, Sweep
+    from importlib.machinery import ModuleSpec
+
+    from .cli.played import ReadRun, Run, Sweep
     from .scenario import Scenario
 
 __all__ = ["Run", "Scenario", "Sweep", "analysis", "load", "read_run", "run", "sweep"]
@@ -89,7 +93,7 @@ def sweep(
     return play_sweep(Path(scenario), over, seeds, set or {}, folder, Path(runs), cores, progress)
 
 
-def read_run(folder: str | os.PathLike[str]) -> Any:
+def read_run(folder: str | os.PathLike[str]) -> "ReadRun":
     """Return the `analysis.Run` of a run's folder: scenario, manifest, summary, frames of records.
 
     Raises EmulatorError if the folder holds no run, or a damaged file.
@@ -98,7 +102,41 @@ def read_run(folder: str | os.PathLike[str]) -> Any:
     from .cli.pages import runs_readable
 
     with runs_readable():
-        return analysis().read(folder)
+        read: ReadRun = analysis().read(folder)
+    return read
+
+
+class _CheckoutAnalysis:
+    """Imports `emulator.analysis`, which a wheel has, from the folder `analysis/` of a checkout."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> "ModuleSpec | None":
+        whole = f"{__name__}.analysis"
+        if name != whole and not name.startswith(f"{whole}."):
+            return None
+        from importlib.machinery import ModuleSpec
+
+        from .cli.analysis_package import is_checkouts, own_spec
+
+        if name == whole and not is_checkouts("analysis"):
+            return own_spec()  # the name `analysis` is another package's here
+        if name != whole and sys.modules[whole].__name__ == whole:
+            return None
+        return ModuleSpec(name, cls())  # type: ignore[arg-type]
+
+    def create_module(self, spec: "ModuleSpec") -> ModuleType:
+        from .cli.analysis_package import analysis
+
+        module: ModuleType = analysis(spec.name.removeprefix(f"{__name__}.analysis").lstrip("."))
+        self._own = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._own  # the module has been run under its own name
+
+
+if not (Path(__file__).parent / "analysis").is_dir():
+    sys.meta_path.insert(0, _CheckoutAnalysis)  # before the finder of submodules
 
 
 def __getattr__(name: str) -> Any:

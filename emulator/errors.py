@@ -89,5 +89,13 @@ def suggestion(word: object, known: Iterable[str]) -> str:
     """Return ` (did you mean 'topk'?)` with the known name nearest to `word`, or an empty text."""
     from difflib import get_close_matches  # only here: every device loads this module
 
-    close = get_close_matches(str(word), list(known), n=1)
+    names = list(known)
+    spelt = {_letters(name): name for name in reversed(names)}
+    same = spelt.get(_letters(str(word)))  # as `FedAvg`, `MNIST` or `ada_comp`
+    close = [same] if same else get_close_matches(str(word), names, n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def _letters(name: str) -> str:
+    """Return `name` in lower case without hyphens, underscores and spaces."""
+    return name.lower().translate({ord(sign): None for sign in "-_ "})

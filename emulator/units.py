@@ -63,7 +63,7 @@ class Quantity(float):
         known = " or ".join(cls.units)
         if isinstance(text, int | float):
             raise ValueError(
-                f"{shortened(text)} has no unit: write it in {known}, as {cls.example}"
+                f"{shortened(text)} has no unit: write it in {known}, as {cls._with_unit(text)}"
             )
         match = _NUMBER.fullmatch(str(text).strip())
         if not match:
@@ -75,6 +75,13 @@ class Quantity(float):
         if unit not in scales:
             raise ValueError(f"{shortened(text)} is not in {known}: write it as {cls.example}")
         return cls._checked(_product(number, scales[unit]), text)
+
+    @classmethod
+    def _with_unit(cls, number: float) -> str:
+        """Return `number` with its unit if only one can be meant, else an example."""
+        if "%" in cls.units and not isinstance(number, bool) and 0 < number <= 100:
+            return f"{number * 100 if number <= 1 else number:.6g}%"
+        return cls.example
 
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
@@ -154,6 +161,13 @@ class Seconds(Quantity):
     meant = {"sec": "s", "secs": "s", "seconds": "s", "m": "min", "mins": "min", "hours": "h"}  # noqa: RUF012
 
     @classmethod
+    def _with_unit(cls, number: float) -> str:
+        """Return `number` with its unit if only one can be meant, else an example."""
+        if "%" in cls.units and not isinstance(number, bool) and 0 < number <= 100:
+            return f"{number * 100 if number <= 1 else number:.6g}%"
+        return cls.example
+
+    @classmethod
     def _checked(cls, value: float, text: object) -> Self:
         if MAX_SECONDS < value < float("inf"):  # infinity gets the general message
             raise ValueError(
@@ -181,6 +195,13 @@ class Rate(Quantity):
     }
 
     @classmethod
+    def _with_unit(cls, number: float) -> str:
+        """Return `number` with its unit if only one can be meant, else an example."""
+        if "%" in cls.units and not isinstance(number, bool) and 0 < number <= 100:
+            return f"{number * 100 if number <= 1 else number:.6g}%"
+        return cls.example
+
+    @classmethod
     def _checked(cls, value: float, text: object) -> Self:
         if value == 0:
             raise ValueError(
@@ -197,6 +218,13 @@ class Fraction(Quantity):
     meant = {"percent": "%"}  # noqa: RUF012
 
     @classmethod
+    def _with_unit(cls, number: float) -> str:
+        """Return `number` with its unit if only one can be meant, else an example."""
+        if "%" in cls.units and not isinstance(number, bool) and 0 < number <= 100:
+            return f"{number * 100 if number <= 1 else number:.6g}%"
+        return cls.example
+
+    @classmethod
     def _checked(cls, value: float, text: object) -> Self:
         if value > 1:
             raise ValueError(f"{shortened(text)} is more than 100%")
@@ -209,6 +237,13 @@ class Share(Quantity):
     units = {"%": 0.01}  # noqa: RUF012
     example = "50%"
     meant = {"percent": "%"}  # noqa: RUF012
+
+    @classmethod
+    def _with_unit(cls, number: float) -> str:
+        """Return `number` with its unit if only one can be meant, else an example."""
+        if "%" in cls.units and not isinstance(number, bool) and 0 < number <= 100:
+            return f"{number * 100 if number <= 1 else number:.6g}%"
+        return cls.example
 
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:

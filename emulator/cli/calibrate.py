@@ -67,7 +67,7 @@ def calibrate(
     \b
     emulate calibrate
     emulate calibrate --model digits-mlp --batch-size 32
-    emulate calibrate scenarios/quickstart.yaml
+    emulate calibrate lab.yaml
     """
     if file is not None and (model or batch_size):
         raise click.UsageError(

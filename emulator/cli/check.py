@@ -47,9 +47,9 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     mistakes the JSON has only `mistakes`, each with `file`, `line`, `place` and `message`.
 
     \b
-    emulate check scenarios/quickstart.yaml
-    emulate check scenarios/quickstart.yaml --set 'devices[0].count=40'
-    emulate check scenarios/quickstart.yaml --on virtual
+    emulate check lab.yaml
+    emulate check lab.yaml --set 'devices[0].count=40'
+    emulate check lab.yaml --on virtual
     emulate check downloaded.yaml --no-code
     """
     from ..core.server import GATHERING

@@ -46,7 +46,7 @@ def compare(
     \b
     emulate compare asgd adacomp              the latest run of each of two scenarios
     emulate compare 8c4eb2 77aa01 --out build/compared
-    emulate compare --runtimes scenarios/quickstart.yaml --set stop.updates=1000
+    emulate compare --runtimes lab.yaml --set stop.updates=1000
     """
     if file is not None:
         if run:

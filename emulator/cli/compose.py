@@ -22,7 +22,7 @@ def compose(file: Path, folder: Path) -> None:
     no other file is.
 
     \b
-    emulate compose scenarios/smallest.yaml build/compose
+    emulate compose lab.yaml build/compose
     docker compose up
     """
     from ..runtimes.docker.compose_file import lay_down

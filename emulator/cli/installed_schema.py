@@ -10,13 +10,15 @@ from ..errors import HostError
 from ..machine.cache import cache
 from ..machine.made_files import require_marked
 
-_MARK = '"title": "Scenario"'
+SCHEMA = "scenario.schema.json"
+"""Name of the file, in the cache of this user or beside scenarios."""
+SCHEMA_MARK = '"title": "Scenario"'
 """Text in each schema: a file without it is not ours to replace."""
 
 
 def schema_file() -> Path:
     """Return the place of the installed schema, whether it exists or not."""
-    return cache("scenario.schema.json").absolute()
+    return cache(SCHEMA).absolute()
 
 
 def install_schema() -> Path:
@@ -27,7 +29,7 @@ def install_schema() -> Path:
     from ..scenario import schema
 
     file = schema_file()
-    require_marked(file, _MARK)
+    require_marked(file, SCHEMA_MARK)
     text = json.dumps(schema(), indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from ..errors import HostError
+from ..machine.made_files import require_marked
 from .completed_words import template_names
-from .installed_schema import install_schema
+from .installed_schema import SCHEMA, SCHEMA_MARK, install_schema, schema_file
 from .templates import question, templates, written
 
 
@@ -25,8 +26,8 @@ from .templates import question, templates, written
 def new(name: str | None, template: str) -> None:
     """Write the scenario NAME.yaml into the current folder, from a template with comments.
 
-    No file is overwritten. The first line names the schema of scenarios to editors, as
-    `emulate schema --install` explains. Without NAME, list the templates.
+    No file of yours is overwritten. The first line names scenario.schema.json to editors, which
+    this command writes beside the scenario. Without NAME, list the templates.
 
     \b
     emulate new                               list the templates
@@ -42,8 +43,10 @@ def new(name: str | None, template: str) -> None:
             click.echo(f"{each:<12} {question(each)}")
         return
     _check_name(name)
-    files = written(template, name.removesuffix(".yaml"), install_schema().as_uri())
+    install_schema()  # for the completion of keys
+    files = written(template, name.removesuffix(".yaml"), SCHEMA)
     _write(files)
+    _write_schema(Path(SCHEMA))
     file, *companions = files
     click.echo(f"wrote {', '.join([file, *companions])} (template {template})")
     click.echo(_next_steps(file, only_virtual=template == "fleet"))
@@ -85,6 +88,19 @@ def _write(files: Mapping[str, str]) -> None:
         for path in made:
             path.unlink(missing_ok=True)
         raise HostError(f"cannot write {Path(name).absolute()}: {error.strerror}") from error
+
+
+def _write_schema(file: Path) -> None:
+    """Write the schema beside the scenario, unless a file of another program has its name.
+
+    The scenario names the schema by this path, which holds on each machine that has the folder.
+    """
+    try:
+        require_marked(file, SCHEMA_MARK)
+        file.unlink(missing_ok=True)
+        file.write_bytes(schema_file().read_bytes())
+    except (HostError, OSError):  # editors do without
+        return
 
 
 def _holds(file: str, text: str) -> bool:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .analysis_package import analysis
 from .pages import draw, runs_readable
@@ -94,6 +94,22 @@ class Run(Played):
     def report(self) -> Path:
         """Draw the run as a page with figures, and return the path of `report.html`."""
         return draw(self.folder)
+
+
+class ReadRun(Protocol):
+    """The content of a run's folder, as `read_run` returns it."""
+
+    folder: Path
+    scenario: dict[str, Any]
+    manifest: dict[str, Any]
+    summary: dict[str, Any]
+    """Content of summary.json; empty if the run did not write the file."""
+    timeline: "pd.DataFrame"
+    notes: tuple[str, ...]
+    """Missing files and truncated lines, in words."""
+
+    def records(self, what: str) -> "pd.DataFrame":
+        """Return the records of the kind `what` in their order, as a frame."""
 
 
 class Sweep(Played):

@@ -81,8 +81,8 @@ def predict(
     saturation, and for each number of groups the seconds by formula and queue.
 
     \b
-    emulate predict scenarios/groups.yaml
-    emulate predict scenarios/groups.yaml --groups 1,2,4 --figure efficiency.png
+    emulate predict lab.yaml
+    emulate predict lab.yaml --groups 1,2,4 --figure efficiency.png
     emulate predict --costs costs.json --json
     """
     if (file is None) == (costs is None):

@@ -79,10 +79,10 @@ def run(
     cases, for example if no update was ever applied.
 
     \b
-    emulate run scenarios/quickstart.yaml
-    emulate run scenarios/quickstart.yaml --on virtual
-    emulate run scenarios/quickstart.yaml --set seed=2 --set stop.updates=500
-    emulate run scenarios/flaky-homes.yaml --on virtual --replay flaky-homes
+    emulate run lab.yaml
+    emulate run lab.yaml --on virtual
+    emulate run lab.yaml --set seed=2 --set stop.updates=500
+    emulate run lab.yaml --on virtual --replay flaky-homes
     """
     from ..runs.replay import read_replay
     from ..scenario import load

@@ -39,7 +39,7 @@ def model(
     this memory from then on. The exit code is 2 if the model cannot be trained.
 
     \b
-    emulate model scenarios/own/models.py:cnn
+    emulate model ./models.py:cnn
     emulate model ./models.py:build --batch-size 32 --json
     """
     from ..calibration import measure, store

@@ -55,9 +55,9 @@ def plan(
     In JSON times are in seconds, `until` is null for a fault for good, and all faults are listed.
 
     \b
-    emulate plan scenarios/flaky-homes.yaml
-    emulate plan scenarios/flaky-homes.yaml --seed 3 --figure plan.png
-    emulate plan scenarios/flaky-homes.yaml --until 2min --json
+    emulate plan lab.yaml
+    emulate plan lab.yaml --seed 3 --figure plan.png
+    emulate plan lab.yaml --until 2min --json
     """
     check_figure(figure)
     from ..scenario import load

@@ -80,8 +80,8 @@ def schedule(
     are in seconds, and a fraction that is no decimal number is a text again.
 
     \b
-    emulate schedule scenarios/quickstart.yaml --set training.algorithm=asgd
-    emulate schedule scenarios/quickstart.yaml --device fiber --figure plan.png
+    emulate schedule lab.yaml --set training.algorithm=asgd
+    emulate schedule lab.yaml --device fiber --figure plan.png
     emulate schedule --costs costs.json --json
     """
     if file is None and costs is None:

@@ -83,9 +83,9 @@ def trace(
     a file that does not have both.
 
     \b
-    emulate trace scenarios/profiles/traces/lte-drive.mahimahi
+    emulate trace drive.mahimahi
     emulate trace drive.csv --format 5g --direction up --figure drive.png
-    emulate trace scenarios/profiles/traces/lte-drive.mahimahi --to csv > lte-drive.csv
+    emulate trace drive.mahimahi --to csv > lte-drive.csv
     """
     check_figure(figure)
     read = _read(file, kind, way, scale)

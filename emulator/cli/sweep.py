@@ -88,10 +88,10 @@ def sweep(
     VALUE is YAML. A comma inside braces, brackets or quotes does not separate values.
 
     \b
-    emulate sweep scenarios/quickstart.yaml --over training.learning_rate=0.03,0.1,0.3 --seeds 3
-    emulate sweep scenarios/quickstart.yaml --over training.codec.keep=1%,0.5% \\
+    emulate sweep lab.yaml --over training.learning_rate=0.03,0.1,0.3 --seeds 3
+    emulate sweep lab.yaml --over training.codec.keep=1%,0.5% \\
         --over server.link.up.rate=50mbit,1gbit --set stop.updates=2000
-    emulate sweep scenarios/quickstart.yaml \\
+    emulate sweep lab.yaml \\
         --over 'training.codec={kind: topk, keep: 1%},{kind: dense}' --out build/codecs
     emulate sweep lab.yaml --seeds 3 --out build/lab --tensorboard
     tensorboard --logdir build/lab/points     a package of its own: pip install tensorboard

@@ -33,7 +33,7 @@ def test_codec(codec: str, given: tuple[str, ...], as_json: bool) -> None:
     codec breaks a law.
 
     \b
-    emulate test-codec scenarios/own/half.py:Half
+    emulate test-codec ./half.py:Half
     emulate test-codec ./own.py:Mine --set keep=1%
     """
     from ..core.codec_trials import examine

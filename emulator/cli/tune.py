@@ -151,9 +151,9 @@ def tune(
     Finished trials are not played again: after Ctrl-C, or any other end, the same command goes on.
 
     \b
-    emulate tune scenarios/quickstart.yaml
-    emulate tune scenarios/quickstart.yaml --budget 20min --out build/tuned
-    emulate tune scenarios/quickstart.yaml --baseline fixed-sync --baseline fixed-async
+    emulate tune lab.yaml
+    emulate tune lab.yaml --budget 20min --out build/tuned
+    emulate tune lab.yaml --baseline fixed-sync --baseline fixed-async
     """
     from ..scenario import load
     from ..sweeps.sweep_folder import opened

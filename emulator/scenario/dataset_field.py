@@ -9,6 +9,7 @@ from ..datasets import OwnDataset
 from .fields import Name
 
 _NAME, _OWN = "a name", "data of one's own"
+_REMEDY = ", nor a path, as ./data.npz, ./table.csv, ./images/ or ./file.py:function"
 _PATH = r"/|\.(npz|csv|parquet)$|\.py:[A-Za-z_][A-Za-z0-9_]*$"
 """Regular expression of a path, as opposed to a name."""
 
@@ -21,7 +22,7 @@ class NameOrData:
     """
 
     def __init__(self, known: dict[str, str]) -> None:
-        self._name = Name(known)
+        self._name = Name(known, _REMEDY)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         name = self._name.__get_pydantic_core_schema__(str, handler)

@@ -143,8 +143,9 @@ def _law(value: Any) -> Any:
 class Name:
     """Reads one of the names in `known`, a table of names and their descriptions."""
 
-    def __init__(self, known: dict[str, str]) -> None:
-        self._known = known
+    def __init__(self, known: dict[str, str], remedy: str = "") -> None:
+        """Take a `remedy` that ends the message for a word unlike all names."""
+        self._known, self._remedy = known, remedy
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
@@ -157,13 +158,16 @@ class Name:
     def check(self, name: str) -> str:
         """Return `name`. Raises ValueError unless it is known."""
         if name not in self._known:
-            raise ValueError(not_among(name, self._known))
+            message = not_among(name, self._known)
+            raise ValueError(message if message.endswith("?)") else f"{message}{self._remedy}")
         return name
 
     def check_or_reference(self, name: str) -> str:
         """Return `name`. Raises ValueError unless it is known, or a reference to a file."""
         if name not in self._known and not is_reference(name):
-            raise ValueError(neither_name_nor_reference(name, self._known))
+            message = neither_name_nor_reference(name, self._known)
+            hint = "; or write ./file.py:function for your own" if message.endswith("?)") else ""
+            raise ValueError(message + hint)
         return name
 
 

@@ -16,9 +16,15 @@ def not_among(word: object, known: Iterable[str]) -> str:
 
 def neither_name_nor_reference(word: object, known: Iterable[str]) -> str:
     """Return the message for a `word` that is no name in `known`, and no `./file.py:Name`."""
+    if isinstance(word, str) and word.endswith((".keras", ".h5", ".hdf5", ".pb", ".tflite")):
+        return (
+            f"{quoted(word)} is a saved model: write ./models.py:build, a function that returns "
+            "it, for example by keras.models.load_model"
+        )
     if isinstance(word, str) and ("/" in word or ".py" in word):
         return f"{quoted(word)} names nothing in a file: write path, colon and name, ./file.py:Name"
-    return not_among(word, known)
+    message = not_among(word, known)
+    return message if message.endswith("?)") else f"{message}, nor ./file.py:Name"
 
 
 def quoted(value: object) -> str:
@@ -102,7 +108,10 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
             return f"is missing: {about[:1].lower()}{about[1:]}" if about else "is missing"
         case "extra_forbidden" | "unexpected_keyword_argument":
             known, key = _keys(schema, error["loc"][:-1]), str(address[-1])
-            if places := _places(schema, address):
+            meant = _MEANT.get(key.lower().replace("-", "_"), key)
+            if meant != key and meant in known:
+                return f"no such key (did you mean {meant!r}?)"
+            if places := _places(schema, (*address[:-1], meant)):
                 return f"no such key here: there is {' or '.join(places)}"
             hint = suggestion(key, known)
             return f"no such key{hint or ': there are ' + ', '.join(known)}"
@@ -126,6 +135,39 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
         case kind:
             return f"{quoted(value)} is not {_expected(kind, limits)}"
 
+
+_MEANT = {
+    "latency": "delay",
+    "lag": "delay",
+    "rtt": "delay",
+    "ping": "delay",
+    "bandwidth": "rate",
+    "throughput": "rate",
+    "speed": "rate",
+    "packet_loss": "loss",
+    "uplink": "up",
+    "upload": "up",
+    "downlink": "down",
+    "download": "down",
+    "batchsize": "batch_size",
+    "minibatch": "batch_size",
+    "mini_batch": "batch_size",
+    "lr": "learning_rate",
+    "step_size": "learning_rate",
+    "data": "dataset",
+    "network": "model",
+    "compression": "codec",
+    "compressor": "codec",
+    "ram": "memory",
+    "cores": "cpu",
+    "cpus": "cpu",
+    "replicas": "count",
+    "clients": "devices",
+    "workers": "devices",
+    "nodes": "devices",
+    "random_seed": "seed",
+}
+"""Keys of other programs, and this program's key for the same."""
 
 _EXPECTED = {
     "int_type": "a whole number",

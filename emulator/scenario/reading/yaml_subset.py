@@ -20,7 +20,11 @@ _NUMBER = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
 CORE = (
     (f"{_PREFIX}null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
     (f"{_PREFIX}bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")),
-    (f"{_PREFIX}int", re.compile(r"^[-+]?[0-9]+$"), list("-+0123456789")),
+    (
+        f"{_PREFIX}int",
+        re.compile(r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$"),
+        list("-+0123456789"),
+    ),
     (
         f"{_PREFIX}float",
         re.compile(rf"^(?:{_NUMBER}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"),
@@ -45,6 +49,9 @@ lines could stand for billions of values."""
 
 MOST_REMEMBERED = 20_000
 """Length of the longest text whose nodes are kept for the next time it is read, in characters."""
+
+_MOST_DIGITS = 19
+"""Number of digits that no whole number has: all others fit 64 bits."""
 
 _PATTERNS = {tag.removeprefix(_PREFIX): pattern for tag, pattern, _ in CORE}
 
@@ -164,6 +171,11 @@ class _Reader:
                 self.document.complain(address, "has a NUL character (\\0): remove it")
                 return node.value.replace("\0", "")
             case _:
+                if kind == "int" and len(node.value) >= _MOST_DIGITS:
+                    shown = f"{node.value[:20]}…"
+                    message = f"{shown} is too large: write at most {_MOST_DIGITS - 1} digits"
+                    self.document.complain(address, message)
+                    return 0
                 return _plain(kind, node.value)
 
     def _item(self, node: yaml.Node, address: Address) -> Any:
@@ -174,6 +186,9 @@ class _Reader:
         data: dict[str, Any] = {}
         for key, child in node.value:
             name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
+            if name == "<<":
+                self._complain(key, (*address, name), "YAML 1.2 has no merge keys: write them out")
+                continue
             if name in data:
                 first = self.document.mark((*address, name)).line
                 self._complain(key, (*address, name), "is written twice" + _line(first))
@@ -201,8 +216,10 @@ def _plain(kind: str, text: str) -> Any:
             return None
         case "bool":
             return text.lower() == "true"
-        case "int" if len(text) < 20:  # no key needs more digits; a longer number becomes a float
-            return int(text)
+        case "int" if len(text) < _MOST_DIGITS:
+            return int(text, 0 if text[:2] in ("0o", "0x") else 10)
+        case "int":
+            return float(int(text, 0 if text[:2] in ("0o", "0x") else 10))
         case _:
             return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
 

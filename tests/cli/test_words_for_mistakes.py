@@ -1,0 +1,219 @@
+"""Mistakes as JSON from every command with `--json`, remedies for words of other programs, output
+in any locale, and help that names only files that a user has."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from emulator.cli.entry import commands
+from emulator.errors import ScenarioError
+from emulator.scenario import loads
+from tests.fakes.doc_blocks import blocks
+from tests.fakes.typed_commands import Emulate
+from tests.layers import ROOT
+
+EMULATE = str(Path(sys.executable).with_name("emulate"))
+BROKEN = "name: lab\nstop: {update: 3}\n"
+
+WITH_JSON = sorted(
+    name
+    for name, command in commands.commands.items()
+    if any(isinstance(each, click.Option) and "--json" in each.opts for each in command.params)
+)
+WORDS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("link",), ("box", "--up", "{latency: 3ms}")),
+    **dict.fromkeys(("list", "doctor", "profiles"), ("--nonsense",)),
+    **dict.fromkeys(("compare", "resume"), ("nothing",)),
+    "test-codec": ("./nothing.py:Half",),
+    "model": ("./nothing.py:build",),
+    "trace": ("broken.yaml",),
+    "stop": ("nothing",),
+}
+
+
+@pytest.mark.parametrize("name", WITH_JSON)
+def test_every_command_with_json_gives_mistakes_as_json(
+    emulate: Emulate, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "broken.yaml").write_text(BROKEN)
+    said = emulate(name, *WORDS.get(name, ("broken.yaml",)), "--json")
+    if name in ("resume", "compare"):  # no mistake in a file: words on standard error
+        assert said.code == 1 and said.err.startswith("emulate: no run 'nothing'")
+        return
+    assert said.code, said.out
+    mistakes = json.loads(said.out)["mistakes"]
+    assert mistakes and all(
+        mistake.keys() == {"file", "line", "place", "message"} for mistake in mistakes
+    )
+
+
+LAB = "training: {dataset: digits, model: digits-mlp, codec: dense}\ndevices: [{name: a}]\n"
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ("stop: {accuracy: 0.97}", "write it in %, as 97%"),
+        ("stop: {accuracy: 97}", "write it in %, as 97%"),
+        ("stop: {updates: 5}\nbatch_size: 3", "there is training.batch_size"),
+        ("stop: {updates: 5}\nlr: 3", "there is training.learning_rate"),
+        ("stop: {updates: 5}\nserver: {link: {up: {latency: 3ms}}}", "did you mean 'delay'?"),
+        ("stop: {updates: 5}\nserver: {link: {up: {bandwidth: 3mbit}}}", "did you mean 'rate'?"),
+        ("stop: {updates: 5}\nseed: 99999999999999999999999", "is too large: write at most 18"),
+        ("stop: {updates: 5}\nx: &a {b: 1}\nserver: {<<: *a}", "YAML 1.2 has no merge keys"),
+    ],
+)
+def test_a_mistake_has_a_remedy(given: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        loads(f"name: lab\n{LAB}{given}\n")
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ("training.optimizer=SGD", "did you mean 'sgd'?"),
+        ("training.algorithm=FedAvg", "did you mean 'fedavg'?"),
+        ("training.dataset=MNIST", "did you mean 'mnist'?"),
+        ("training.dataset=Fashion_MNIST", "did you mean 'fashion-mnist'?"),
+        ("training.dataset=cifar10", "nor a path, as ./data.npz"),
+        ("training.model=resnet18", "./file.py:function for your own"),
+        ("training.model=vit", "./file.py:"),
+        ("training.model=./net.keras", "keras.models.load_model"),
+        ("training.model=./net.h5", "keras.models.load_model"),
+    ],
+)
+def test_a_word_of_another_program_has_a_remedy(given: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=re.escape(message)):
+        loads(f"name: lab\n{LAB}stop: {{updates: 5}}\n", (given,))
+
+
+@pytest.mark.parametrize("text, value", [("0o17", 15), ("0x1F", 31), ("017", 17)])
+def test_whole_numbers_are_those_of_yaml_1_2(text: str, value: int) -> None:
+    assert loads(f"name: lab\n{LAB}stop: {{updates: {text}}}\n").stop.updates == value
+
+
+# -- output in any locale ------------------------------------------------------------------------
+
+LOCALES = [
+    {"PYTHONIOENCODING": "ascii"},
+    {"PYTHONIOENCODING": "latin-1"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+def _typed(words: list[str], folder: Path, environment: dict[str, str], out: str = "") -> tuple:
+    given = os.environ | {"EMULATE_CACHE": str(folder / "cache")} | environment
+    with open(out or os.devnull, "wb") as sink:
+        done = subprocess.run(
+            [EMULATE, *words],
+            cwd=folder,
+            env=given,
+            stdout=sink if out else subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    return done.returncode, done.stdout or b"", done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("locale", LOCALES, ids=lambda locale: "-".join(locale.values()))
+def test_any_locale_takes_any_name(tmp_path: Path, locale: dict[str, str]) -> None:
+    (tmp_path / "日本").mkdir()
+    file = tmp_path / "日本" / "狗.yaml"
+    file.write_text(f"name: lab\n{LAB}stop: {{updates: 5}}\nvirtual: {{step: 1ms}}\n")
+    (tmp_path / "日本" / "data.csv").write_text(
+        "a,b,label\n" + "".join(f"{n},{n % 7},{'狗貓鳥'[n % 3]}$x$\n" for n in range(60))
+    )
+    for words in (
+        ["check", "日本/狗.yaml", "--on", "virtual"],
+        ["check", "日本/狗.yaml", "--set", "training.dataset=./犬.csv"],
+        ["plan", "日本/狗.yaml"],
+        ["data", "日本/data.csv", "--devices", "3"],
+        ["algorithms"],
+        ["run", "日本/none.yaml"],
+    ):
+        code, out, err = _typed(words, tmp_path, locale)
+        assert b"Traceback" not in err and b"Warning" not in err, (words, err.decode())
+        assert code in (0, 1, 2) and (out or err)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["check", "lab.yaml"], ["algorithms"], ["--help"], ["schema"]])
+def test_a_full_disk_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "lab.yaml").write_text(f"name: lab\n{LAB}stop: {{updates: 5}}\n")
+    code, _, err = _typed(words, tmp_path, {}, "/dev/full")
+    assert code == 1
+    assert err == b"emulate: standard output cannot be written: No space left on device\n"
+
+
+# -- help and links ------------------------------------------------------------------------------
+
+_OWN = r"(?<![\w/.-])((?:scenarios|docs|tests|images|analysis|emulator)/[\w./*-]+)"
+
+
+@pytest.mark.parametrize("name", sorted(commands.commands))
+def test_help_names_no_file_that_only_a_checkout_has(emulate: Emulate, name: str) -> None:
+    named = set(re.findall(_OWN, emulate(name, "--help").out)) - {"scenarios/*.yaml"}
+    assert {path for path in named if not path.startswith("docs/")} == set()
+    assert {path for path in named if not (ROOT / path).exists()} == set()
+
+
+def _anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of `page`."""
+    heads = re.findall(r"^#+ +(.*)$", page.read_text(), re.MULTILINE)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", head).lower() for head in heads)
+    found: list[str] = []
+    for head in plain:
+        anchor = re.sub(r"[^\w\- ]", "", head).strip().replace(" ", "-")
+        number = sum(each == anchor or each.startswith(f"{anchor}-") for each in found)
+        found.append(anchor if anchor not in found else f"{anchor}-{number}")
+    return set(found)
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
+def test_links_lead_to_headings(page: Path) -> None:
+    links = re.findall(r"\]\(([^):#\s]*)#([^)\s]+)\)", page.read_text())
+    broken = [
+        f"{file}#{anchor}"
+        for file, anchor in links
+        if anchor not in _anchors(page.parent / file if file else page)
+    ]
+    assert broken == []
+
+
+def test_a_new_scenario_names_no_path_of_a_machine(emulate: Emulate, tmp_path: Path) -> None:
+    assert emulate("new", "lab").code == 0
+    text = (tmp_path / "lab.yaml").read_text()
+    (schema,) = re.findall(r"\$schema=(\S+)", text)
+    assert schema == "scenario.schema.json" and (tmp_path / schema).is_file()
+    assert str(tmp_path) not in text and str(Path.home()) not in text
+
+
+# -- from Python ---------------------------------------------------------------------------------
+
+
+def test_the_analysis_has_one_name_in_a_checkout_and_in_a_wheel(tmp_path: Path) -> None:
+    code = (
+        "import analysis, emulator, emulator.analysis.errors\n"
+        "from emulator.analysis import load\n"
+        "assert load is emulator.analysis.load is analysis.load\n"
+        "assert emulator.analysis.errors.RunError is analysis.RunError\n"
+    )
+    words = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_documented_surface_has_the_modules_that_plugins_import() -> None:
+    surface = (ROOT / "docs" / "from-python.md").read_text().partition("## The stable surface")[2]
+    rows = [line for line in surface.splitlines() if line.startswith("| `")]
+    shown = [text for page in ("own-plugin.md",) for text in blocks(ROOT / "docs" / page, "python")]
+    modules = {name for text in shown for name in re.findall(r"from emulator\.(\w+)", text)}
+    assert modules and {name for name in modules if not any(name in row for row in rows)} == set()
