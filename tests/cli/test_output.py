@@ -72,12 +72,12 @@ def test_a_run_whose_terminal_is_closed(
 
 
 def test_other_errors_are_told() -> None:
-    class Full(io.StringIO):
+    class Closed(io.StringIO):
         def write(self, text: str) -> int:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
-    with pytest.raises(OSError, match="No space left"):
-        Enduring(Full()).write("much")
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        Enduring(Closed()).write("much")
 
 
 def test_a_stream_is_otherwise_as_it_was() -> None:

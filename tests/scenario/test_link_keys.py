@@ -123,7 +123,7 @@ MISTAKES = [
     ),
     ("{delay: 1ms, correlation: 5%}", "correlation", "5% without jitter: give `jitter`"),
     ("{duplicate: 101%}", "duplicate", "'101%' is more than 100%"),
-    ("{corrupt: 0.1}", "corrupt", "0.1 has no unit: write it in %, as 1.5%"),
+    ("{corrupt: 0.1}", "corrupt", "0.1 has no unit: write it in %, as 10%"),
     (
         "{reorder: 5%}",
         "reorder",

@@ -106,7 +106,7 @@ def test_files_of_the_same_name_do_not_mix(lab: Path) -> None:
         ("./owm.py:Mine", "codec: {lab}/owm.py: cannot be read: No such file or dir"),
         ("./own.py:Mime", "codec: {lab}/own.py: has no 'Mime' (did you mean 'Mine'?)"),
         ("./own.py:Mine", "codec.keep: is missing"),
-        ("{kind: ./own.py:Mine, keep: 5}", "codec.keep: 5 has no unit: write it in %, as 1.5%"),
+        ("{kind: ./own.py:Mine, keep: 5}", "codec.keep: 5 has no unit: write it in %, as 5%"),
         ("{kind: ./own.py:Mine, keep: 5%, step: 10}", "codec: step is 10: write up to 9"),
         ("{kind: ./own.py:Mine, keep: 5%, stepp: 1}", "codec.stepp: no such key (did you mean"),
         ("{kind: ./own.py:Mine, keep: 5%, step: x}", "codec.step: 'x' is not a whole number"),

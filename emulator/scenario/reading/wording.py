@@ -108,11 +108,12 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
             return f"is missing: {about[:1].lower()}{about[1:]}" if about else "is missing"
         case "extra_forbidden" | "unexpected_keyword_argument":
             known, key = _keys(schema, error["loc"][:-1]), str(address[-1])
-            meant = _MEANT.get(key.lower().replace("-", "_"), key)
-            if meant != key and meant in known:
+            meant = _MEANT.get(key.lower().replace("-", "_"), "")
+            if meant in known:
                 return f"no such key (did you mean {meant!r}?)"
-            if places := _places(schema, (*address[:-1], meant)):
-                return f"no such key here: there is {' or '.join(places)}"
+            for name in filter(None, (key, meant)):
+                if places := _places(schema, (*address[:-1], name)):
+                    return f"no such key here: there is {' or '.join(places)}"
             hint = suggestion(key, known)
             return f"no such key{hint or ': there are ' + ', '.join(known)}"
         case "union_tag_invalid":
