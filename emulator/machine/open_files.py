@@ -1,9 +1,10 @@
-"""The limit of open files of a process: engines begin containers with as few as 1,024."""
+"""The limit of open files of a process.
+
+Engines begin processes with as few as 1,024, and let them raise that to a higher limit. A box needs
+four files for each link, and a server two for each device.
+"""
 
 import resource
-
-WANTED = 65_536
-"""Open files that containers are given: a box needs four for each link, a server two a device."""
 
 
 def raise_limit() -> int:

@@ -7,7 +7,6 @@ from typing import Any
 from docker.types import IPAMConfig, IPAMPool
 
 from ...machine import congestion, packet_sizes
-from ...machine.open_files import WANTED
 from ...node import config
 from ...world.cpu_quota import PERIOD
 from ...world.roles import EVALUATOR, SERVER
@@ -18,11 +17,12 @@ rights. The child parses the bytes of peers, and has none of these capabilities.
 
 PROCESSES = 64
 
-LIMITS = [
-    {"Name": "core", "Soft": 0, "Hard": 0},
-    {"Name": "nofile", "Soft": WANTED, "Hard": WANTED},
-]
-"""Limits of a container's processes, in place of the engine's own."""
+LIMITS = [{"Name": "core", "Soft": 0, "Hard": 0}]
+"""Limits of a container's processes, in place of the engine's own.
+
+Open files are not among them: an engine with a lower limit than asked for, which it may not raise,
+would start no container. The processes raise their own limit to the highest that they may have.
+"""
 
 SYSCTLS = {"net.ipv4.tcp_orphan_retries": "1"}
 """Kernel parameters of a container. A container outlives the crash of its node, and by default its

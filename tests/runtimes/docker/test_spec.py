@@ -56,10 +56,7 @@ def test_a_container_word_for_word() -> None:
         ],
         "pids_limit": 64,
         "sysctls": {"net.ipv4.tcp_orphan_retries": "1"},
-        "ulimits": [
-            {"Name": "core", "Soft": 0, "Hard": 0},
-            {"Name": "nofile", "Soft": 65536, "Hard": 65536},
-        ],
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
         "log_config": {"Type": "none", "Config": {}},
         "stdin_open": True,
         "auto_remove": True,
@@ -115,10 +112,7 @@ def test_the_box_word_for_word() -> None:
         ],
         "pids_limit": 64,
         "cpu_shares": 262144,
-        "ulimits": [
-            {"Name": "core", "Soft": 0, "Hard": 0},
-            {"Name": "nofile", "Soft": 65536, "Hard": 65536},
-        ],
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
         "log_config": {"Type": "none", "Config": {}},
         "stdin_open": True,
         "auto_remove": True,
