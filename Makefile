@@ -55,10 +55,10 @@ data: $(INSTALLED) ## get the data sets: MNIST, Fashion-MNIST, digits and senten
 bench: engine $(INSTALLED) data images ## measure updates per second, plain and encrypted, beside their upper bounds
 	$(BIN)/python -m tests.bench
 
-fuzz: $(INSTALLED) ## send a server 1,000,000 hostile messages beside honest work, 10 minutes (docs/performance.md)
+fuzz: $(INSTALLED) ## send servers 1,100,000 hostile messages beside honest work, 12 minutes (docs/performance.md)
 	$(BIN)/python -m tests.hostile
 
-soak: engine $(INSTALLED) data images ## watch memory and descriptors for 30 minutes of churn and flapping (docs/performance.md)
+soak: engine $(INSTALLED) data images ## watch memory, descriptors and files for 30 minutes of faults (docs/performance.md)
 	$(BIN)/python -m tests.soak --docs docs
 
 table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
