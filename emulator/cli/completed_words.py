@@ -25,7 +25,7 @@ _PRESETS = {"profile": "devices", "link": "links"}
 
 def scenario_files(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the YAML files and the folders whose paths begin with `typed`."""
     folder, slash, start = typed.rpartition("/")
     place = Path(folder + slash).expanduser()
@@ -46,14 +46,14 @@ def scenario_files(
 
 def paths(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Leave the completion to the shell, which knows paths."""
     return [CompletionItem(typed, type="file")]
 
 
 def run_names(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the scenarios that have been run, which stand for their latest runs, and all ids."""
     paths = folders(_runs(context))[::-1]
     scenarios = {path.parent.name: f"latest of {path.parent.name}" for path in paths}
@@ -63,7 +63,7 @@ def run_names(
 
 def device_names(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the nodes with output in the run that stands before."""
     try:
         run = find(context.params.get("run") or "", _runs(context))
@@ -75,7 +75,7 @@ def device_names(
 
 def group_names(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the groups of devices in the scenario that stands before."""
     # click leaves FILE among the unread words if the option still lacks its value
     files = [context.params.get("file"), *context.args]
@@ -89,7 +89,7 @@ def group_names(
 
 def profile_names(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the kinds of profiles, then the profiles that a scenario in this folder can name."""
     names = {kind: f"all {kind}" for kind in _KINDS}
     for kind in _KINDS:
@@ -100,7 +100,7 @@ def profile_names(
 
 def link_names(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the profiles of links."""
     return _matching(((name, "") for name in _profiles("links")), typed)
 
@@ -112,7 +112,7 @@ def _profiles(kind: str) -> Iterator[str]:
 
 def study_names(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the papers' comparisons."""
     from ..sweeps.studies import STUDIES
 
@@ -121,14 +121,14 @@ def study_names(
 
 def template_names(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the templates of `emulate new`."""
     return _matching(((name, question(name)) for name in templates()), typed)
 
 
 def scenario_keys(
     context: click.Context, parameter: click.Parameter, typed: str
-) -> list[CompletionItem[str]]:
+) -> "list[CompletionItem[str]]":
     """Offer the keys of scenarios, if `emulate schema --install` or another command has written
     the schema.
     """
@@ -140,12 +140,12 @@ def scenario_keys(
 
 def values_of(
     key: str, *, files: bool = False
-) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
+) -> "Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]":
     """Return a completion by the names that `key` of a scenario takes, and by `files` if asked."""
 
     def complete(
         context: click.Context, parameter: click.Parameter, typed: str
-    ) -> list[CompletionItem[str]]:
+    ) -> "list[CompletionItem[str]]":
         texts = (offer.text for offer in offers(installed_schema(), f"{key}="))
         names = _matching(((text.removeprefix(f"{key}="), "") for text in texts), typed)
         return [*names, *(paths(context, parameter, typed) if files else ())]
@@ -157,7 +157,7 @@ def _runs(context: click.Context) -> Path:
     return Path(context.params.get("runs") or RUNS)
 
 
-def _matching(words: Iterable[tuple[str, str]], typed: str) -> list[CompletionItem[str]]:
+def _matching(words: Iterable[tuple[str, str]], typed: str) -> "list[CompletionItem[str]]":
     return [
         CompletionItem(word, help=about or None) for word, about in words if word.startswith(typed)
     ]

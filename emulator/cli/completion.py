@@ -76,7 +76,7 @@ class JoinedBashComplete(BashComplete):
             incomplete = self._cut + incomplete
         return args, incomplete
 
-    def format_completion(self, item: CompletionItem[str]) -> str:
+    def format_completion(self, item: "CompletionItem[str]") -> str:
         return f"{item.type},{item.value.removeprefix(self._cut)}"
 
 

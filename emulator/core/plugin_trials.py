@@ -4,6 +4,7 @@ Each trial calls the methods of one family as a run does, and raises BrokenLaw f
 run can use. `codec_trials` tries codecs in depth.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -143,7 +144,8 @@ def _gradient(layout: Layout) -> Vector:
 
 
 def _methods(protocol: type) -> list[str]:
-    names = [*vars(protocol), *vars(protocol).get("__annotations__", ())]
+    # not by `vars`: Python 3.14 makes annotations only when they are asked for
+    names = [*vars(protocol), *inspect.get_annotations(protocol)]
     return [name for name in names if not name.startswith("_")]
 
 

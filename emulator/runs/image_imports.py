@@ -11,6 +11,14 @@ from .plugin_sources import INSTALLED, plugin_sources
 
 PACKAGES = ("numpy", "msgspec", "zmq")
 """Packages of the image beside the standard library; images/node/requirements.txt names them."""
+PYTHON = (3, 11)
+"""Version of Python in the image; this host's may be newer."""
+_REMOVED = (
+    "aifc asynchat asyncore audioop cgi cgitb chunk crypt distutils imghdr imp lib2to3 mailcap "
+    "msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib uu xdrlib"
+)
+STANDARD = (sys.stdlib_module_names | {*_REMOVED.split()}) - {"annotationlib", "compression"}
+"""Modules of the standard library of `PYTHON`, from those of this host's Python up to 3.14."""
 HOST_ONLY = ("analysis", "calibration", "cli", "runs", "runtimes", "scenario", "sweeps")
 """Parts of `emulator` that need packages which the image lacks."""
 
@@ -26,12 +34,21 @@ def missing_imports(scenario: Scenario) -> Iterator[ScenarioError]:
     for path, content in sources.contents.items():
         if not path.endswith(".py"):
             continue
-        for line, name in _imports(content):
+        try:
+            # 3.12 and later know more syntax, which ends a run in its containers
+            imports = [*_imports(content)]
+        except SyntaxError as error:
+            yield ScenarioError(
+                f"{path}:{error.lineno}: {error.msg}: containers have Python 3.11: write the "
+                "plugin for 3.11, or play with --on virtual"
+            )
+            continue
+        for line, name in imports:
             first, _, rest = name.partition(".")
             if first == "emulator":
                 lacking = rest.partition(".")[0] in HOST_ONLY
             else:
-                lacking = first not in {*sys.stdlib_module_names, *PACKAGES, *own}
+                lacking = first not in {*STANDARD, *PACKAGES, *own}
             if lacking:
                 yield ScenarioError(
                     f"{path}:{line}: imports {name!r}, which containers lack: they have the "
@@ -47,7 +64,7 @@ def _top(path: str) -> str:
 
 def _imports(content: bytes) -> Iterator[tuple[int, str]]:
     """Yield line and name of each module that the code imports by an absolute name."""
-    for node in ast.parse(content).body:
+    for node in ast.parse(content, feature_version=PYTHON).body:
         match node:
             case ast.Import(names=names):
                 yield from ((node.lineno, alias.name) for alias in names)

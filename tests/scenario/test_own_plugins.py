@@ -255,6 +255,8 @@ def test_the_shipped_example_is_what_it_says() -> None:
     [
         ("import scipy.stats", "own.py:1: imports 'scipy.stats', which containers lack"),
         ("from emulator import scenario", "own.py:1: imports 'emulator.scenario', which contain"),
+        ("import compression.zstd", "own.py:1: imports 'compression.zstd', which containers lack"),
+        ("x = 1\ntype X = int", "own.py:2: "),
         ("def late():\n    import scipy", None),
         ("import json, numpy\nfrom emulator.codecs import TopK", None),
     ],

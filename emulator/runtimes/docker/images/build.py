@@ -10,7 +10,7 @@ from typing import IO, Any, TypeAlias
 from docker import DockerClient
 from docker.models.images import Image
 
-from ....errors import DeploymentError
+from ....errors import DeploymentError, HostError
 
 Context: TypeAlias = Mapping[str, bytes | Path]
 """The contents of each path in the build context, or the file that holds the contents."""
@@ -30,7 +30,13 @@ def build(
     applies. Raises a DeploymentError that ends with the output of the failing step.
     """
     with tempfile.TemporaryFile() as archive:
-        _pack(context, archive)
+        try:
+            _pack(context, archive)
+        except OSError as error:
+            raise HostError(
+                f"{tag}: cannot write the build context to {tempfile.gettempdir()}: "
+                f"{error.strerror}: up to 1 GB is needed: name another folder in TMPDIR"
+            ) from error
         archive.seek(0)
         output = client.api.build(
             fileobj=archive,
