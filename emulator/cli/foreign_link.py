@@ -11,6 +11,8 @@ from .completed_words import link_names
 from .options import JSON_OPTION, SHAPING_OPTION
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..shaping.backend import Delay
     from ..world.link import Link
 
@@ -37,6 +39,9 @@ _PLACE = "devices[0].link"
 )
 @click.option("--down", metavar="KEYS", help="What the container receives, in the same keys.")
 @SHAPING_OPTION
+@click.option(
+    "--seed", type=click.IntRange(min=0), metavar="N", help="Seed of jitter and loss. Default: 0."
+)
 @click.option("--remove", is_flag=True, help="Give the container its own network back.")
 @JSON_OPTION
 def link(
@@ -45,6 +50,7 @@ def link(
     up: str | None,
     down: str | None,
     shaping: "Delay | None",
+    seed: int | None,
     remove: bool,
     as_json: bool,
 ) -> None:
@@ -52,28 +58,31 @@ def link(
 
     CONTAINER may be any Docker container with one network; it needs no capability, and is not
     changed. A sidecar shares its network and shapes it. The keys are those of a device's `link` in
-    a scenario but for `setup`; --up and --down come in the place of a side of the profile. Packets
-    are delayed in the kernel, or else by a second container behind TAP devices. Without netem and
-    without /dev/net/tun no link can have a delay.
+    a scenario but for `setup`, `steps` and `trace`; --up and --down come in the place of a side of
+    the profile. Packets are delayed in the kernel, or else by a second container behind TAP
+    devices. Without netem and without /dev/net/tun no link can have a delay. Links carry IPv4: a
+    container on a network with IPv6 is refused.
 
     The link stays until --remove, or until `emulate clean`. A container that is started again has
-    lost the link.
+    lost the link, and may be put behind another one. Where the second container delays, --seed and
+    the container's name fix which packets are lost.
 
     \b
     emulate link web --profile dsl
     emulate link web --up '{rate: 1mbit, delay: 25ms}' --down '{rate: 8mbit, delay: 25ms}'
     emulate link web --remove
     """
-    given = {"profile": profile, "up": up, "down": down, "shaping": shaping}
+    given = {"profile": profile, "up": up, "down": down, "shaping": shaping, "seed": seed}
     keys = {name: value for name, value in given.items() if value is not None}
     if remove:
         if keys:
             raise click.UsageError(f"--remove takes no --{next(iter(keys))}")
         _remove(container, as_json=as_json)
-    elif not keys.keys() - {"shaping"}:
+    elif not keys.keys() - {"shaping", "seed"}:
         raise click.UsageError("name a link: --profile, --up or --down; or --remove")
     else:
-        _put_behind(container, read_link(profile, up, down), shaping, as_json=as_json)
+        wanted = read_link(profile, up, down)
+        _put_behind(container, wanted, shaping, seed or 0, as_json=as_json)
 
 
 def read_link(profile: str | None, up: str | None, down: str | None) -> "Link":
@@ -86,20 +95,42 @@ def read_link(profile: str | None, up: str | None, down: str | None) -> "Link":
         Override(f"{_PLACE}{way}={text}", option) for option, way, text in given if text is not None
     ]
     try:
-        return loads(_WORLD, overrides).nodes[0].link
+        link = loads(_WORLD, overrides).nodes[0].link
     except ScenarioError as error:
         raise ScenarioError(str(error).replace("devices[0].", "")) from None
+    if mistakes := list(_unplayable(link)):
+        raise ScenarioError("\n".join(mistakes))
+    return link
 
 
-def _put_behind(container: str, wanted: "Link", shaping: "Delay | None", *, as_json: bool) -> None:
+def _unplayable(link: "Link") -> "Iterator[str]":
+    """Yield a line for each key of `link` that a foreign container's link cannot have."""
+    from ..shaping.bounds import out_of_bounds
+
+    for way, side in (("up", link.up), ("down", link.down)):
+        if side.setup:
+            yield f"link.{way}.setup: a foreign container's messages have no set-up: leave it out"
+        for key in ("steps", "trace"):
+            if getattr(side, key):
+                yield f"link.{way}.{key}: a foreign container's link does not change: leave it out"
+        yield from (f"link.{way}.{sentence}" for sentence in out_of_bounds(side))
+
+
+def _put_behind(
+    container: str, wanted: "Link", shaping: "Delay | None", seed: int, *, as_json: bool
+) -> None:
     from ..runtimes.docker.client import connect
     from ..runtimes.docker.foreign_links import put_behind
     from ..runtimes.docker.images import node_image
     from ..runtimes.docker.probing import described
+    from ..scenario.short_limits import short_limit
 
     client = connect()
     image = node_image.require(client).id
-    backend = put_behind(client, image, container, wanted, shaping)
+    backend = put_behind(client, image, container, wanted, shaping, seed)
+    for way, side in (("up", wanted.up), ("down", wanted.down)):
+        if reason := short_limit(side):
+            click.echo(f"emulate: link.{way}.limit: {reason}", err=True)
     if as_json:
         click.echo(json.dumps({"container": container, "shaping": backend.plain()}))
         return
@@ -109,18 +140,23 @@ def _put_behind(container: str, wanted: "Link", shaping: "Delay | None", *, as_j
 
 def _remove(container: str, *, as_json: bool) -> None:
     from ..runtimes.docker.client import connect, refusals
-    from ..runtimes.docker.link_removal import linked, remove_link
+    from ..runtimes.docker.link_removal import departure, linked, remove_link
 
     client = connect()
     with refusals(f"removing the link of {container}"):
         run = linked(client, container)
         if not run:
             raise EmulatorError(f"{container} has no link")
+        lost = departure(client, run)
         removed = remove_link(client, run)
     if as_json:
-        click.echo(json.dumps({"container": container, "left": list(removed.left)}))
+        facts = {"container": container, "lost": lost, "left": list(removed.left)}
+        click.echo(json.dumps(facts))
     else:
-        click.echo(f"link: {container} has its own network back")
+        if lost:
+            click.echo(f"link: {container} {lost}: what was left of its link is removed")
+        elif not removed.left:
+            click.echo(f"link: {container} has its own network back")
         for why in removed.left:
             click.echo(f"emulate: {why}", err=True)
     sys.exit(1 if removed.left else 0)

@@ -1,7 +1,8 @@
 """The near end of a link of a foreign container: the first process of a sidecar in its network.
 
-Run as `python3 -m emulator.node.foreign_end LINK BACKEND`, with the link and the mechanisms as
-JSON. SIGTERM undoes the link, and ends the process.
+Run as `python3 -m emulator.node.foreign_end NAME LINK BACKEND`, with the container's name, which
+names the random draws of its link, and the link and the mechanisms as JSON. SIGTERM undoes the
+link, and ends the process.
 """
 
 import json
@@ -20,16 +21,15 @@ from .config import BOX
 
 READY = "ready"
 """Line that says that the link stands."""
-_NAME = "foreign"
-"""Name of the link at its box, which carries no other."""
 
 
 def main() -> int:
     """Make this network the near end of the link until SIGTERM; return the exit status."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    link, backend = reshaping.read(json.loads(sys.argv[1])), Backend.read(json.loads(sys.argv[2]))
+    name, plain, means = sys.argv[1:]
+    link, backend = reshaping.read(json.loads(plain)), Backend.read(json.loads(means))
     try:
-        undo = _behind_box(link, backend) if boxed(link, backend) else _shaped(link, backend)
+        undo = _behind_box(name, link, backend) if boxed(link, backend) else _shaped(link, backend)
         print(READY, flush=True)
         signal.sigwait({signal.SIGTERM})
         undo()
@@ -39,11 +39,11 @@ def main() -> int:
     return 0
 
 
-def _behind_box(link: Link, backend: Backend) -> Callable[[], None]:
-    """Put this network behind the box; return the function that undoes it."""
+def _behind_box(name: str, link: Link, backend: Backend) -> Callable[[], None]:
+    """Put this network behind the box under `name`; return the function that undoes it."""
     box = attachment.connect(BOX)
-    attachment.attach(box, _NAME, link, backend)
-    return lambda: attachment.detach(box, _NAME)
+    own = attachment.attach(box, name, link, backend)
+    return lambda: attachment.detach(box, name, own)
 
 
 def _shaped(link: Link, backend: Backend) -> Callable[[], None]:

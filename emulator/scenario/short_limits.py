@@ -1,34 +1,25 @@
 """Warnings of `emulate check`: limits of links that drop packets before the rate is reached."""
 
 import math
-from collections.abc import Iterator
 
 from ..units import Rate
-from ..world.link import ETHERNET, Link, Side
+from ..world.link import ETHERNET, Side
 from .demand import Shortfall
+from .link_moments import link_moments
 from .model import Scenario
 
 
 def short_limits(scenario: Scenario) -> list[Shortfall]:
-    """Return a warning for each `limit` of `scenario` below the bandwidth-delay product."""
-    return [
-        Shortfall("warning", f"{place}.limit: {reason}")
-        for place, side in _sides(scenario)
-        if (reason := _why(side))
-    ]
+    """Return a warning for each `limit` of `scenario` that is too small at some moment."""
+    reasons: dict[str, str] = {}
+    for moment in link_moments(scenario):
+        if reason := short_limit(moment.side):
+            reasons.setdefault(moment.place, reason)
+    return [Shortfall("warning", f"{place}.limit: {why}") for place, why in reasons.items()]
 
 
-def _sides(scenario: Scenario) -> Iterator[tuple[str, Side]]:
-    """Yield place and side of every direction of the scenario's links."""
-    links: list[tuple[str, Link]] = [("server.link", scenario.server.link)]
-    links += [(f"devices[{index}].link", each.link) for index, each in enumerate(scenario.devices)]
-    for place, link in links:
-        yield f"{place}.up", link.up
-        yield f"{place}.down", link.down
-
-
-def _why(side: Side) -> str:
-    """Return the reason for which the limit of `side` is too small, or no text."""
+def short_limit(side: Side) -> str:
+    """Return why the limit of `side` is below the bandwidth-delay product; empty if it is not."""
     if side.limit is None or side.rate is None:
         return ""
     under_way = math.ceil(side.rate / 8 * side.delay / ETHERNET)

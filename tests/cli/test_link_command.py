@@ -28,8 +28,29 @@ def test_all_mistakes_are_named_at_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ("{delay: 2h}", "link.up.delay: 2h is above 1h, the longest of a link"),
+        ("{rate: 50bit}", "link.up.rate: 50bit is not from 100bit to below 100gbit"),
+        ("{rate: 200gbit}", "link.up.rate: 200gbit is not from 100bit"),
+        ("{setup: 1s}", "link.up.setup: a foreign container's messages have no set-up"),
+        ("{rate: 1mbit, steps: [{at: 2s, rate: 2mbit}]}", "link.up.steps: a foreign container's"),
+        ("{trace: {samples: '0 8e6, end 6'}}", "link.up.trace: a foreign container's link"),
+        ("{loss: 100%}", "link.up.loss: all packets are lost"),
+    ],
+)
+def test_a_key_that_cannot_be_played_is_refused_at_its_place(keys: str, place: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        read_link(None, keys, None)
+    assert place in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("words", "code", "message"),
     [
+        (("--seed", "7"), 2, "name a link"),
+        (("--remove", "--seed", "7"), 2, "--remove takes no --seed"),
+        (("--profile", "dsl", "--seed", "-1"), 2, "-1 is not in the range x>=0"),
         ((), 2, "name a link"),
         (("--shaping", "packets"), 2, "name a link"),
         (("--remove", "--up", "{rate: 1mbit}"), 2, "--remove takes no --up"),

@@ -294,3 +294,60 @@ def test_cleaning_up_undoes_the_link_of_a_foreign_container(client, packets, emu
     assert "removed 2 containers, 0 networks, 1 volumes" in emulate("clean", "--run", run).stdout
     assert linked(client, foreign) == []
     assert shakes(other, address(foreign), 7000) < NEAR
+
+
+def test_what_became_of_a_foreign_container_is_said(client, packets, emulate, pair):
+    """Of a box that died, of a container that was started again, and of one that is gone."""
+    foreign, other = pair
+    missing = emulate("link", "nothing-of-this-name", "--remove", check=False)
+    assert (missing.returncode, missing.stderr) == (
+        1,
+        "emulate: nothing-of-this-name has no link\n",
+    )
+    for container, seed in ((foreign, ()), (other, ("--seed", "7"))):
+        emulate("link", container.name, "--profile", "adsl2plus", *seed)
+    commands = {each["Labels"]["emulate.role"]: each for each in linked(client, other)}
+    assert "--seed 7" in commands["box"]["Command"]
+    assert other.name in commands["link"]["Command"]  # the name of its random draws
+    (box,) = (each for each in linked(client, foreign) if each["Labels"]["emulate.role"] == "box")
+    client.api.kill(box["Id"])
+    back = emulate("link", foreign.name, "--remove").stdout
+    assert back == f"link: {foreign.name} has its own network back\n"
+    assert shakes(other, address(foreign), 7000) < RTT  # 21 ms of the other one's link
+    other.restart(timeout=0)
+    again = emulate("link", other.name, "--up", "{delay: 5ms}").stdout
+    assert f"link: {other.name} is behind it" in again
+    assert len(linked(client, other)) == 2
+    other.restart(timeout=0)
+    gone = emulate("link", other.name, "--remove").stdout
+    assert f"{other.name} was started again since, with its own network" in gone
+    emulate("link", foreign.name, "--up", "{delay: 5ms}")
+    sidecar = next(e for e in linked(client, foreign) if e["Labels"]["emulate.role"] == "link")
+    client.api.kill(sidecar["Id"])
+    lost = emulate("link", foreign.name, "--remove", check=False)
+    assert lost.returncode == 1
+    assert "has its own network back" not in lost.stdout
+    assert f"{foreign.name} has not got its network back: the sidecar ended with 137" in lost.stderr
+    assert linked(client, foreign) == []
+
+
+def test_a_container_with_ipv6_is_refused(client, packets, emulate):
+    image = node_image.require(client).id
+    network = client.api.create_network(
+        "emulate-test-links-ipv6",
+        enable_ipv6=True,
+        ipam={"Driver": "default", "Config": [{"Subnet": "fd00:77:9::/64"}]},
+    )["Id"]
+    try:
+        foreign = client.containers.run(
+            image, entrypoint=["sleep", "60"], network=network, detach=True, auto_remove=True
+        )
+        try:
+            refused = emulate("link", foreign.name, "--up", "{delay: 5ms}", check=False)
+        finally:
+            foreign.kill()
+            foreign.wait(condition="removed")
+    finally:
+        client.api.remove_network(network)
+    assert refused.returncode == 1
+    assert "a network with IPv6: links carry IPv4 alone" in refused.stderr

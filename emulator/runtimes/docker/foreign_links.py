@@ -14,29 +14,34 @@ from docker.errors import NotFound
 from ...errors import DeploymentError, HostError
 from ...runs.folder import new_id
 from ...shaping.backend import Backend, Delay, boxed, choose
+from ...shaping.box.link_request import LONGEST_NAME
 from ...world import reshaping
 from ...world.emulated_clock import UNDILATED
 from ...world.link import Link
 from . import spec
 from .client import finished, refusals
-from .labels import LINK, ROLE, RUN
-from .link_removal import linked, remove_link
+from .labels import LINK, ROLE, RUN, STARTED
+from .link_removal import departure, linked, remove_link
 from .probing import probe
 
 READY = 30.0
 """Seconds that the box and the sidecar each have until they serve."""
-SEED = 0
-"""Seed of the draws of jitter and loss."""
 _LOOK = 0.1
 
 
 def put_behind(
-    client: DockerClient, image: str, container: str, link: Link, shaping: Delay | None = None
+    client: DockerClient,
+    image: str,
+    container: str,
+    link: Link,
+    shaping: Delay | None = None,
+    seed: int = 0,
 ) -> Backend:
     """Put the running `container` behind `link`; return the means. `shaping` forces one.
 
-    Raises DeploymentError if the container has no network of its own, or a link already, and
-    HostError if the kernel lacks a means.
+    `seed` and the container's name fix the box's draws of jitter and loss. Raises DeploymentError
+    if the container has no network of its own, one with IPv6, or a link already, and HostError if
+    the kernel lacks a means.
     """
     with refusals(f"looking at the container {container}"):
         about = _inspected(client, container)
@@ -44,11 +49,11 @@ def put_behind(
     backend = choose(probe(client, image), [link], shaping=shaping)
     _check_means(link, backend)
     run = new_id()
-    marks = {RUN: run, LINK: about["Name"].lstrip("/")}
+    marks = {RUN: run, LINK: about["Name"].lstrip("/"), STARTED: about["State"]["StartedAt"]}
     try:
         with refusals(f"putting {container} behind a link"):
             if boxed(link, backend):
-                _start_box(client, image, run, marks)
+                _start_box(client, image, run, marks, seed)
             _start_end(client, image, run, marks, (about["Id"], link, backend))
     except BaseException:
         remove_link(client, run)
@@ -76,14 +81,20 @@ def _check(client: DockerClient, about: dict[str, Any]) -> None:
         raise DeploymentError(
             f"{name} is on {len(networks)} networks ({', '.join(networks)}): a link needs one"
         )
-    if linked(client, name):
-        raise DeploymentError(f"{name} has a link: `emulate link {name} --remove` undoes it")
+    ((network, place),) = networks.items()
+    if place.get("GlobalIPv6Address"):
+        raise DeploymentError(
+            f"{name} is on {network}, a network with IPv6: links carry IPv4 alone: put it on a "
+            "network without IPv6"
+        )
+    if run := linked(client, name):
+        if not departure(client, run):
+            raise DeploymentError(f"{name} has a link: `emulate link {name} --remove` undoes it")
+        remove_link(client, run)  # of an earlier start, which has ended
 
 
 def _check_means(link: Link, backend: Backend) -> None:
     """Raise HostError if a message, which no kernel knows, would have to be held."""
-    if any("setup" in side for side in reshaping.plain(link).values()):
-        raise HostError("a foreign container's messages have no set-up: leave `setup` out")
     late = any(side.delay for side in (link.up, link.down))
     if late and backend.delay == "receiver":
         raise HostError(
@@ -92,12 +103,14 @@ def _check_means(link: Link, backend: Backend) -> None:
         )
 
 
-def _start_box(client: DockerClient, image: str, run: str, marks: dict[str, str]) -> None:
+def _start_box(
+    client: DockerClient, image: str, run: str, marks: dict[str, str], seed: int
+) -> None:
     """Start the box of a link, which lives until it is removed."""
     own = {**marks, ROLE: "box"}
     finished(client.volumes.create, **spec.box_volume(run, own))
     options = {
-        **spec.box(run, image, own, SEED),
+        **spec.box(run, image, own, seed),
         **_LASTING,
         "entrypoint": ["python3", "-m", "emulator.shaping.box"],
     }
@@ -114,7 +127,8 @@ def _start_end(
     """Start the sidecar: `wanted` are the container's id, the link, and the means."""
     container, link, backend = wanted
     options = spec.foreign_end(run, image, {**marks, ROLE: "link"}, container, boxed(link, backend))
-    command = [json.dumps(reshaping.plain(link)), json.dumps(backend.plain())]
+    name = marks[LINK][:LONGEST_NAME]
+    command = [name, json.dumps(reshaping.plain(link)), json.dumps(backend.plain())]
     _start(client, {**options, **_LASTING, "command": command}, "ready")
 
 

@@ -11,6 +11,10 @@ LINK = "emulate.link"
 """Name of the foreign container whose link a sidecar and a box make; they have no conductor."""
 
 
+STARTED = "emulate.started"
+"""Time at which the foreign container of a link was started: a later start has lost the link."""
+
+
 def labels(
     run: str, scenario: str, folder: str, lock: str, role: str, device: str = ""
 ) -> dict[str, str]:

@@ -1,10 +1,14 @@
 """Finds and removes the links of foreign containers."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
 from docker import DockerClient
 from docker.errors import NotFound
 
 from .cleanup import Removed, clean_up
-from .labels import LINK, ROLE, RUN
+from .labels import LINK, ROLE, RUN, STARTED
 
 LAST = 10
 """Seconds that a sidecar has to undo its link."""
@@ -17,11 +21,57 @@ def linked(client: DockerClient, container: str) -> str:
     return str(found[0]["Labels"][RUN]) if found else ""
 
 
+def departure(client: DockerClient, run: str) -> str:
+    """Return how the container of the link with the id `run` has lost the link, as a clause.
+
+    The clause is empty while the container stands behind the link.
+    """
+    for sidecar in _sidecars(client, run):
+        try:
+            state = client.api.inspect_container(_shared_with(client, sidecar))["State"]
+        except NotFound:
+            return "does not exist any more"
+        if not state["Running"]:
+            return "does not run"
+        if state["StartedAt"] != sidecar["Labels"].get(STARTED):
+            return "was started again since, with its own network"
+    return ""
+
+
 def remove_link(client: DockerClient, run: str) -> Removed:
-    """Undo the link with the id `run`, and remove its sidecar and box."""
-    for about in client.api.containers(filters={"label": [f"{RUN}={run}", f"{ROLE}=link"]}):
-        client.api.stop(about["Id"], timeout=LAST)  # it undoes the link
-    return clean_up(client, run)
+    """Undo the link with the id `run`, and remove its sidecar and box.
+
+    A network that could not be given back is among the things `left`.
+    """
+    lost = () if departure(client, run) else tuple(_undo(client, run))
+    removed = clean_up(client, run)
+    return replace(removed, left=(*lost, *removed.left))
+
+
+def _undo(client: DockerClient, run: str) -> Iterator[str]:
+    """Stop the sidecar of the link `run`; yield a line if it has not undone the link."""
+    for sidecar in _sidecars(client, run):
+        if sidecar["State"] == "running":
+            client.api.stop(sidecar["Id"], timeout=LAST)  # it undoes the link
+        if code := client.api.inspect_container(sidecar["Id"])["State"]["ExitCode"]:
+            said = client.api.logs(sidecar["Id"], stdout=False).decode(errors="replace").strip()
+            name = sidecar["Labels"][LINK]
+            yield (
+                f"{name} has not got its network back: {said or f'the sidecar ended with {code}'}: "
+                f"start {name} again"
+            )
+
+
+def _sidecars(client: DockerClient, run: str) -> list[dict[str, Any]]:
+    label = [f"{RUN}={run}", f"{ROLE}=link"]
+    found: list[dict[str, Any]] = client.api.containers(all=True, filters={"label": label})
+    return found
+
+
+def _shared_with(client: DockerClient, sidecar: dict[str, Any]) -> str:
+    """Return the id of the container in whose network `sidecar` is."""
+    mode = client.api.inspect_container(sidecar["Id"])["HostConfig"]["NetworkMode"]
+    return str(mode).removeprefix("container:")
 
 
 def _name(client: DockerClient, container: str) -> str:

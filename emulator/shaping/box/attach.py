@@ -25,9 +25,10 @@ def main() -> int:
         link = reshaping.read(json.loads(wanted.link))
         backend = Backend.read(json.loads(wanted.backend))
         with connect(wanted.socket) as box:
-            attach(box, wanted.name, link, backend, wanted.device, changing=wanted.changing)
+            own = attach(box, wanted.name, link, backend, wanted.device, changing=wanted.changing)
             if wanted.changing:
                 _follow(box, wanted.name, link, backend, wanted.device)
+                detach(box, wanted.name, own, wanted.device)
     except (DeploymentError, ValueError, KeyError, TypeError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -48,14 +49,13 @@ def _arguments() -> argparse.Namespace:
 
 
 def _follow(box: socket.socket, name: str, link: Link, backend: Backend, device: str) -> None:
-    """Change `link` to each link of standard input; detach at its end. Raises DeploymentError."""
+    """Change `link` to each link of standard input. Raises DeploymentError."""
     _confirm()
     for line in sys.stdin:
         new = reshaping.read(json.loads(line))
         change(box, name, link, new, backend, device)
         link = new
         _confirm()
-    detach(box, name, device)
 
 
 def _confirm() -> None:

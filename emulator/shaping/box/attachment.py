@@ -47,11 +47,12 @@ def attach(
     beyond: Iterable[Side] = (),
     *,
     changing: bool = False,
-) -> None:
+) -> addressing.Addressing:
     """Put `device` of this network behind `link`, which the box carries under `name`.
 
     `beyond` are the sides of far ends that outgoing packets pass; `changing`: whether `change` may
-    follow. Raises DeploymentError, and then the network is as before.
+    follow. Return the addressing of `device`, for `detach`. Raises DeploymentError, and then the
+    network is as before.
     """
     segments = 1 if changing else tc.segments(link.up, beyond, backend)
     before = addressing.read(device)
@@ -71,6 +72,7 @@ def attach(
         apply(rewiring.restore(before, device))
         raise
     _close(ends)
+    return before
 
 
 def _join_wire(before: addressing.Addressing) -> None:
@@ -97,11 +99,23 @@ def report(box: socket.socket, name: str) -> dict[str, Any]:
     return _ask(box, link_request.encode("report", name))
 
 
-def detach(box: socket.socket, name: str, device: str = "eth0") -> None:
-    """Undo `attach`: `device` is the container's own device again. Raises DeploymentError."""
-    before = addressing.read(device)
-    _ask(box, link_request.encode("detach", name))
+def detach(
+    box: socket.socket, name: str, before: addressing.Addressing, device: str = "eth0"
+) -> None:
+    """Undo `attach`: `device` is the container's own device again. Raises DeploymentError.
+
+    `before` is the addressing that `attach` returned, which is given back if the box is dead: the
+    device and its addresses died with the box.
+    """
+    with suppress(DeploymentError):
+        before = addressing.read(device)
+    with suppress(DeploymentError):  # of a dead box; of another refusal the check below tells
+        _ask(box, link_request.encode("detach", name))
     apply(rewiring.restore(before, device))
+    found = addressing.read(device)
+    if found.addresses != before.addresses:
+        given = ", ".join(found.addresses) or "no address"
+        raise DeploymentError(f"{device} is not as it was: it has {given}")
 
 
 def _ask(box: socket.socket, request: bytes, ends: Iterable[int] = ()) -> dict[str, Any]:

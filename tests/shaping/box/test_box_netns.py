@@ -246,6 +246,17 @@ def test_the_end_of_the_attachment_gives_the_network_back(box: PacketBox) -> Non
         assert None not in here.ping(3, gap=0.01)
 
 
+def test_a_network_is_given_back_after_the_death_of_its_box() -> None:
+    with lab() as here, packet_box() as box:
+        subprocess.run(f"ip -n {here.near} route add default via 10.80.78.2".split(), check=True)
+        before = _state(here)
+        with _following(box, here, _both(8e6, 0.01)):
+            box.process.kill()
+            box.process.wait()
+        assert _state(here) == before
+        assert None not in here.ping(3, gap=0.01)
+
+
 def test_a_failure_leaves_the_network_as_it_was(box: PacketBox) -> None:
     with lab() as here, lab() as other:
         subprocess.run(f"ip -n {here.near} route add default via 10.80.78.2".split(), check=True)

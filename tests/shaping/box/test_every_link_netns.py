@@ -67,11 +67,11 @@ for line in sys.stdin:
     link, refused = reshaping.read(json.loads(line)), ""
     try:
         with connect(path) as box:
-            attach(box, "every", link, backend, changing=True)
+            own = attach(box, "every", link, backend, changing=True)
             change(box, "every", link, Link(), backend)
             change(box, "every", Link(), link, backend)
             report(box, "every")
-            detach(box, "every")
+            detach(box, "every", own)
     except DeploymentError as error:
         refused = str(error)
     print(json.dumps(refused), flush=True)
