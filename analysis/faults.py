@@ -86,7 +86,7 @@ def actions(run: Run) -> pd.DataFrame:
     Columns: `fault`, `node`, `verb` (the record's `what` if `drawn`), `begins`, `planned` (s),
     `at` (s; NaN if the action never happened), `drawn` (whether the device drew the fault, so
     that no timeline could hold the action), `late` (s), and `needless` (whether the action never
-    happened because a drawn fault of the same verb held the device: overlapping faults of a verb
+    happened because another fault of the same verb held the device: overlapping faults of a verb
     are one fault).
     """
     due: dict[Done, list[tuple[float, str]]] = defaultdict(list)
@@ -125,7 +125,7 @@ def downtime(run: Run) -> pd.Series:
 
 
 def _overlaps(run: Run) -> Mapping[Key, list[float]]:
-    """Return when a node drew a fault under another one, by the node and the verb of both."""
+    """Return when a fault came under another one, by the node and the verb of both."""
     times: dict[Key, list[float]] = defaultdict(list)
     for node, verb, at in run.records("overlap")[["node", "verb", "at"]].itertuples(index=False):
         times[node, verb].append(at)
@@ -133,7 +133,7 @@ def _overlaps(run: Run) -> Mapping[Key, list[float]]:
 
 
 def _needless(rows: Sequence[Row], overlaps: Mapping[Key, list[float]]) -> list[bool]:
-    """Return for each action whether a drawn fault that held the node made the action needless."""
+    """Return for each action whether a fault that held the node made the action needless."""
     spans = _drawn(rows, overlaps)
     return [
         math.isnan(at)
@@ -143,7 +143,7 @@ def _needless(rows: Sequence[Row], overlaps: Mapping[Key, list[float]]) -> list[
 
 
 def _drawn(rows: Sequence[Row], overlaps: Mapping[Key, list[float]]) -> Spans:
-    """Return the outages that a drawn fault began, prolonged or ended.
+    """Return the outages that a drawn or overlapping fault began, prolonged or ended.
 
     `rows` are in the order of `at`.
     """

@@ -69,9 +69,14 @@ def _ratio(ratio: float | None) -> str:
 
 
 def _faults(run: Run) -> tuple[str, str]:
-    begun = run.faults_begun
-    due = run.summary.get("faults_planned")
-    return (str(begun), "realised") if due is None else (f"{begun} / {due}", "realised / planned")
+    summary = run.summary
+    due = summary.get("faults_planned")
+    if due is None:
+        return str(run.faults_begun), "realised"
+    begun = f"{summary.get('faults_realised', run.faults_begun)} / {due}"
+    if overlapped := summary.get("faults_overlapped"):
+        return begun, f"realised / planned, {overlapped} under others"
+    return begun, "realised / planned"
 
 
 def facts(run: Run) -> list[Row]:

@@ -210,7 +210,10 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
         line(label, value)
     planned = sum(timed.begins for timed in read_timeline(folder / "timeline.jsonl"))
     due = f"{summary['faults_planned']} due by the end, {planned} on the timeline"
-    line("faults", f"{summary['faults_realised']} ({due})")
+    named = {"faults_overlapped": "under another fault", "faults_drawn": "drawn by devices"}
+    named["battery_outages"] = "by empty batteries"
+    more = "".join(f", {summary[key]} {words}" for key, words in named.items() if key in summary)
+    line("faults", f"{summary['faults_realised']} ({due}{more})")
     for end in summary["exits"]:
         line("WARNING", f"{end['node']} ended unasked at {end['at']:.1f} s: {end['reason']}")
     for reason in summary["fidelity"]["reasons"]:

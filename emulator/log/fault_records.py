@@ -54,21 +54,24 @@ class FaultRecord(LogRecord):
 
 
 class OverlapRecord(LogRecord, tag="overlap"):
-    """A device drew a fault (`per_iteration`) while another fault of the same verb held it.
+    """A fault was due, or a device drew a fault (`per_iteration`), while another fault of the same
+    verb, or an empty battery, held the device.
 
     The two are one fault, with one record of its begin, and one of its end once both are over. A
     fault that is drawn after a drawn fault for good has no record.
     """
 
     node: str
-    """Device that drew the fault."""
+    """Device that the fault struck."""
     fault: str
-    """Kind of the drawn fault, as `partition`. The records of the begin and of the end have the
-    kind of the fault that began first."""
+    """Kind of the fault, as `partition`. The records of the begin and of the end have the kind of
+    the fault that began first."""
     verb: str
     """Verb that begins both faults, as `sever`."""
     lasts: Time | None
-    """Duration of the drawn fault, from `at` on; null for good."""
+    """Duration of a drawn fault, from `at` on; null for good, and for a fault of the timeline."""
+    planned: Time | None = None
+    """When the fault was due: the time in the timeline. Absent for a fault that the device drew."""
 
 
 class BatteryRecord(LogRecord, tag="battery"):

@@ -8,7 +8,7 @@ from typing import Any
 from ..world.roles import EVALUATOR, SERVER
 from .cut_records import ActivationsRecord
 from .fault_effects import FaultEffects
-from .fault_records import FaultRecord, TimelineRecord
+from .fault_records import FaultRecord, OverlapRecord, TimelineRecord
 from .fidelity_records import HostRecord, LinkRecord
 from .host_shortage import short_share, shortage_reason
 from .link_fidelity import MOST, LinkFidelity, missed
@@ -27,6 +27,7 @@ from .records import (
     UnsentRecord,
     UpdateRecord,
 )
+from .strikes import Strikes
 from .targets import Costs
 from .travelled_bytes import Travelled, TravelledBytes
 
@@ -66,7 +67,7 @@ def summarise(
     `parameters`: number of parameters in each kind of layer; `trained`: whether the run began with
     the model of another; `shaped`: the means by which links were delayed, None in virtual time.
     """
-    sums = _Sums()
+    sums = _Sums(strikes=Strikes(planned))
     for record in records:
         sums.take(record)
     costs = Costs(targets)
@@ -106,8 +107,7 @@ def summarise(
         **_paper(sums, parameters or {}),
         "server_rx_bytes": sums.rx,
         "server_tx_bytes": sums.tx,
-        "faults_planned": sum(_is_due(action, stop.at) for action in planned),
-        "faults_realised": sums.faults,
+        **sums.strikes.plain(stop.at),
         **({"fault_effects": effects} if (effects := sums.effects.plain()) else {}),
         "refused": sums.refused,
         "unsent": sums.unsent,
@@ -142,7 +142,7 @@ class _Sums:
     """Versions that were due to be measured and have no score."""
     rx: int = 0
     tx: int = 0
-    faults: int = 0
+    strikes: Strikes = field(default_factory=Strikes)
     effects: FaultEffects = field(default_factory=FaultEffects)
     late: float = 0.0
     """Seconds by which the latest action came after its time."""
@@ -210,8 +210,10 @@ class _Sums:
             case UnmeasuredRecord():
                 self.unmeasured = record.versions
             case FaultRecord(again=False):
-                self.faults += record.begins
+                self.strikes.take(record)
                 self.late = max(self.late, record.at - record.planned)
+            case OverlapRecord():
+                self.strikes.overlap(record)
             case RefusedRecord():
                 self.refused += record.count
             case UnsentRecord():
@@ -288,7 +290,3 @@ def _fidelity(sums: _Sums, shaped: Shaped | None) -> dict[str, Any]:
 
 def _mean(values: Sequence[float]) -> float:
     return round(statistics.fmean(values), 3)
-
-
-def _is_due(action: TimelineRecord, end: float) -> bool:
-    return action.begins and action.at <= end

@@ -199,6 +199,9 @@ class Supervisor:
             perform(self.powers, verb, setting)
             self._report(verb, setting, order.get("planned"))
             self._report_delay()
+        elif "planned" in order and verbs.begins(verb):
+            facts = {"fault": order["fault"], "verb": verb, "planned": order["planned"]}
+            say("overlap", **facts, lasts=None)
 
     def _close(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask the part to end, by the signal `how`, and plan no more ends of faults."""

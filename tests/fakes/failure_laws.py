@@ -24,6 +24,8 @@ def keeps_the_laws(text: str, folder: Path, summary: dict[str, Any], late: float
     _ends_as_it_says(text, summary, records, late)
     _counts_each_update_once(summary, records)
     _takes_up_nothing_of_the_dead(records)
+    if summary["runtime"] == "virtual":  # elsewhere the end may come before the last verbs
+        _accounts_for_each_planned_fault(summary, records)
     if loads(text).training.synchronization.kind in ("asynchronous", "bounded"):
         _takes_up_at_once(records)  # elsewhere a push waits for its step
     assert run_warnings._sums(analysis.read(folder)) == []
@@ -58,6 +60,16 @@ def _counts_each_update_once(summary: dict[str, Any], records: list[PlainRecord]
     pulls = [record for record in records if record["what"] == "pull"]
     asked = [record["version"] for record in pulls if record["node"] != EVALUATOR]
     assert asked == sorted(asked)
+
+
+def _accounts_for_each_planned_fault(summary: dict[str, Any], records: list[PlainRecord]) -> None:
+    """Check that each fault of the timeline began or overlapped, and that the others are apart."""
+    overlapped = summary.get("faults_overlapped", 0)
+    assert summary["faults_realised"] + overlapped == summary["faults_planned"]
+    drawn, outages = summary.get("faults_drawn", 0), summary.get("battery_outages", 0)
+    begun = [record for record in records if record.get("begins") is True]
+    assert summary["faults_realised"] + drawn + outages == len(begun)
+    assert outages == sum(record["fault"] == "energy" for record in begun)
 
 
 def _takes_up_nothing_of_the_dead(records: list[PlainRecord]) -> None:

@@ -84,6 +84,9 @@ def _words(record: Record, travelled: Travelled | None) -> str:
             cause = f"{record.fault}, planned for {record.planned:.2f} s"
             return f"{record.what} {record.node} ({cause})"
         case OverlapRecord():
+            if record.planned is not None:
+                due = f"{record.fault}, planned for {record.planned:.2f} s"
+                return f"{due}, strikes {record.node} under another {record.verb}"
             lasts = "for good" if record.lasts is None else f"for {record.lasts:.2f} s"
             return f"{record.node} drew {record.fault} {lasts}, under another {record.verb}"
         case StopRecord():

@@ -76,7 +76,7 @@ class EngineFaults:
         self._nodes: dict[str, _Node] = {}  # devices that a fault has struck
         self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end
         self._tickets = 0
-        self._overlaps: list[Done] = []  # drawn while another fault of the verb held the device
+        self._overlaps: list[Done] = []  # faults that came while another of the verb held a device
         self._pool = ThreadPoolExecutor(TOGETHER)
 
     def perform(self, action: Action, planned: float) -> None:
@@ -102,8 +102,11 @@ class EngineFaults:
             now = self._clock.now()
             plan_end(now)
             if prolongs:
-                facts = {"fault": begin.fault, "verb": begin.verb, "lasts": lasts}
-                self._overlaps.append(Done(now, node, {"what": "overlap", **facts}))
+                self._overlap(begin, now, lasts=lasts)
+
+    def _overlap(self, begin: Action, now: float, **facts: float | None) -> None:
+        fact = {"what": "overlap", "fault": begin.fault, "verb": begin.verb, **facts}
+        self._overlaps.append(Done(now, begin.node, fact))
 
     def tick(self, now: float) -> list[Done]:
         """Begin the ends that are due by the time `now`; return the verbs done by now.
@@ -131,6 +134,8 @@ class EngineFaults:
             )
             node = self._nodes[action.node] = _Node(powers)
         if not node.counts.changes(action.verb, action.fault):
+            if planned is not None and action.begins:
+                self._overlap(action, self._clock.now(), planned=planned, lasts=None)
             return False
         order = _Order(action, node.counts.kind(action.verb), planned)
         if then is not None:

@@ -37,7 +37,7 @@ class Batteries:
 
     def _give(self, device: VirtualDevice, constants: BatteryConstants) -> None:
         def switch(verb: str) -> None:
-            self._faults.perform(Action(verb, device.name, KIND), device, self._now())
+            self._faults.switch(Action(verb, device.name, KIND), device)
             if device.battery is not None and device.battery.lost:
                 self._lost(device.name)
 

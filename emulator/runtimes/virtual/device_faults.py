@@ -15,6 +15,12 @@ from .device.virtual_device import VirtualDevice
 from .device_memory import DeviceMemory
 
 
+def overlapped(action: Action, planned: float, now: float) -> OverlapRecord:
+    """Return the record of an `action` of the timeline, due at `planned`, which began nothing, as
+    another fault of its verb held the node."""
+    return OverlapRecord(now, action.node, action.fault, action.verb, None, planned)
+
+
 class DevicePowers:
     """Does the verbs to a device; `faults` counts the faults in force on the device."""
 
@@ -195,6 +201,10 @@ class DeviceFaults:
         """Do an action of the timeline, planned for `planned` seconds into the run."""
         self._obey(device, action, planned)
 
+    def switch(self, action: Action, device: VirtualDevice) -> None:
+        """Do an action of the battery of `device`, which is in no timeline."""
+        self._obey(device, action)
+
     def draw(self, device: VirtualDevice) -> bool:
         """Draw whether a fault strikes in this iteration; return whether `device` is down now."""
         drawn = device.fault_draws.draw() if device.fault_draws else None
@@ -207,7 +217,7 @@ class DeviceFaults:
             whole = None if lasts is None else microseconds(lasts)
             overlap = OverlapRecord(self._now(), device.name, begin.fault, begin.verb, whole)
             self._log.write(overlap)
-        self._obey(device, begin, self._now())
+        self._obey(device, begin)
         if lasts is not None:
             self._clock.at(self._clock.now + lasts, self._end, device, end)
         elif verbs.row(begin.verb).silences or powers.starved:
@@ -224,14 +234,18 @@ class DeviceFaults:
         return self._powers[device.name]
 
     def _end(self, device: VirtualDevice, action: Action) -> None:
-        self._obey(device, action, self._now())
+        self._obey(device, action)
 
-    def _obey(self, device: VirtualDevice, action: Action, planned: float) -> None:
+    def _obey(self, device: VirtualDevice, action: Action, planned: float | None = None) -> None:
+        """Do `action`, `planned` for a time of the run or by no timeline."""
         powers = self._powers_of(device)
         if not powers.faults.changes(action.verb, action.fault):
+            if planned is not None and action.begins:
+                self._log.write(overlapped(action, planned, self._now()))
             return
         what, fault = verbs.record(action.verb), powers.faults.kind(action.verb)
-        facts = {"fault": fault, "begins": action.begins, "planned": planned}
+        due = self._now() if planned is None else planned
+        facts = {"fault": fault, "begins": action.begins, "planned": due}
         # first, as a device that goes on may draw its next fault at once, within `perform`
         self._log.write(made(what, self._now(), node=device.name, **facts, setting=action.setting))
         perform(powers, action.verb, action.setting)

@@ -19,6 +19,7 @@ from ...world.verbs import Action
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import VirtualDevice
+from .device_faults import overlapped
 from .learning.traffic_only import ConstantState
 from .learning.trajectory import MeasuredState
 from .virtual_server import VirtualServer
@@ -47,6 +48,8 @@ class VirtualCrashes:
     def perform(self, action: Action, planned: float, devices: Iterable[VirtualDevice]) -> None:
         """Do an action of the timeline; `devices` are all nodes but the server."""
         if not self._faults.changes(action.verb, action.fault):
+            if action.begins:
+                self._log.write(overlapped(action, planned, self._now))
             return
         kind = self._faults.kind(action.verb)
         facts = {"fault": kind, "begins": action.begins, "planned": planned}

@@ -1,4 +1,4 @@
-"""Faults that devices draw while another fault of the same verb holds them, in virtual time."""
+"""Faults that come while another fault of the same verb holds the device, in virtual time."""
 
 from pathlib import Path
 
@@ -45,6 +45,36 @@ def test_an_endless_cut_that_is_drawn_under_another_is_on_record(tmp_path: Path)
     assert describe_record(overlap).endswith("a drew partition for good, under another sever")
 
 
+BATTERY = (
+    "  - {kind: energy, nodes: [a], capacity: 1J, idle: 2W, back: 90%, starts: 100%, "
+    "recharge: [{begin: 0s, end: 100s, power: 1W}]}\n"
+)
+OVERLAPS = {
+    "a battery": (BATTERY + "  - {kind: crash, nodes: [a], at: 1500ms, lasts: 200ms}\n", 1, 0),
+    "a drawn cut": (LAG + ENDLESS + CUT.replace("1s", "3s"), 1, 0),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_a_planned_fault_that_another_swallows_is_on_record(tmp_path: Path, name: str) -> None:
+    faults, overlapped, realised = OVERLAPS[name]
+    text = WORLD.replace("stop:", "server: {durability: update}\nstop:") + faults
+    folder, summary, _ = played(tmp_path, text=text)
+    records = list(read(folder / "run.jsonl"))
+    overlaps = [record for record in records if isinstance(record, OverlapRecord)]
+    assert len(overlaps) == summary["faults_overlapped"]
+    assert summary["faults_planned"] == summary["faults_realised"] + len(overlaps)
+    cuts = sum(
+        record.what in ("sever", "kill") and record.planned == 1.0
+        for record in records
+        if hasattr(record, "begins")
+    )
+    assert (len(overlaps), cuts) == (overlapped, realised)
+    assert all(record.planned == record.at and record.lasts is None for record in overlaps)
+    assert "under another" in describe_record(overlaps[0])
+    assert warnings(analysis.read(folder)) == []
+
+
 @pytest.mark.parametrize("lasts", ["", ", lasts: 30s"])
 def test_a_planned_end_under_a_drawn_cut_is_no_doubt(tmp_path: Path, lasts: str) -> None:
     rest = LAG + ENDLESS.replace("100%", f"100%{lasts}")
@@ -60,9 +90,10 @@ def test_each_drawn_fault_with_an_end_is_on_record_and_only_the_first_for_good(
     each = "  - {kind: slow, nodes: [a], per_iteration: 100%, factor: 40%, lasts: LASTS}\n"
     records = drawn(tmp_path / "ends", SLOW + each.replace("LASTS", "5s"))
     overlaps = [record for record in records if isinstance(record, OverlapRecord)]
-    assert len(overlaps) > 10 and {record.lasts for record in overlaps} == {5.0}
+    drawn_ones = [record for record in overlaps if record.planned is None]
+    assert len(drawn_ones) > 10 and {record.lasts for record in drawn_ones} == {5.0}
     records = drawn(tmp_path / "good", SLOW + each.replace(", lasts: LASTS", ""))
-    assert [record.what for record in records] == ["throttle"]
+    assert [getattr(record, "planned", None) for record in records[1:]] == [1.0]  # the planned one
     rare = each.replace("100%", "10%").replace(", lasts: LASTS", "")
     late = SLOW.replace("at: 1s", "at: 0s").replace("lasts: 2s", "lasts: 6s")
     records = drawn(tmp_path / "rare", late + rare)
