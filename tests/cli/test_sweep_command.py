@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from emulator.cli.entry import commands
+from emulator.machine.made_files import MARK
 from emulator.runs.folder import folders
 from emulator.sweeps import Finished, Standing, sweep
 from tests.fakes.both_ways import one_sided, one_sided_keys
@@ -144,6 +145,7 @@ def test_ctrl_c_says_how_to_go_on(
         "emulate: interrupted: finished points are in here; the same command plays the others\n"
     )
     assert sorted(path.name for path in Path("here").iterdir()) == [
+        MARK,
         "points",
         "sweep.json",
         "table.csv",
