@@ -31,8 +31,11 @@ class LinkRecord(LogRecord, tag="link"):
     rate: Rate | None = None
     """Mean rate in this time, in Ethernet frames as `tc` counts them; absent without such a
     time."""
+    stretches: int = 1
+    """Uninterrupted times of which `busy` is the sum."""
     requested_rate: Rate | None = None
-    """Rate of the node's own side; absent without one."""
+    """Rate of the node's own side, in the mean of `busy`, or else of the time; absent without
+    one."""
     echoes: int = 0
     """Echoes whose delay was measured."""
     late: int = 0

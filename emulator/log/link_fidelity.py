@@ -1,23 +1,38 @@
 """The verdicts on links: what was achieved against what was requested, from `link` records. Pure.
 
-Tolerances beyond what chance explains at 99 %:
+Tolerances beyond what chance explains:
 
-    rate     2 %, while packets waited for the link
+    rate     2 %, and half a bucket for each stretch in which packets waited for the link
     delay    1 ms and 2 %
     jitter   10 %, or what independent waits with a deviation of 1 ms would add, if that is more
-    loss     none: the number of lost packets lies in the binomial's 99 % interval
+    loss     0.1 % of the packets, and 5 % of the requested loss
+
+Chance has one level for the whole run: an honest run misses anything with a probability of at most
+1 %, however many links it has. So each property of each direction gives a probability, and all of
+them are judged together (Holm, 1979).
 """
 
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .fidelity_records import LinkRecord
 
 RATE, DELAY, DELAY_SHARE, JITTER, WAITS = 0.02, 1e-3, 0.02, 0.1, 1e-3
+LOSS, LOSS_SHARE = 1e-3, 0.05
 FAR = 2.0
-"""Factor of the tolerances of delay and jitter beyond which a miss marks the run."""
+"""Factor of the tolerance of a delay, and of the waits or the share that a jitter bears, beyond
+which a miss marks the run."""
+LEVEL = 0.01
+"""Probability with which an honest run may miss any request."""
+FRAME, BUCKET = 8 * 1514, 2e-3
+"""Bits of a frame, and the seconds for which a bucket holds the rate's bits beside a frame."""
+SPREAD = 0.41
+"""Standard deviation, in buckets, of the bits that a stretch has too many or too few: the
+difference of two even distributions."""
+UNSURE = 0.07
+"""Largest share of a rate for which buckets and chance, at 99 %, may account if it is judged."""
 LATE = 0.05
 """Share of echoes that may come much too late."""
 DEVIATIONS = 2.576
@@ -29,9 +44,35 @@ MOST = 400
 
 KEPT, MISSED, OPEN = "kept", "missed", "not judged"
 IDLE = "the link was never busy for long enough"
+SHORT = "packets waited for too short a time"
 UNHEARD = "too few echoes: packets waited or passed most of the time, or the run was short"
 BURSTS = "losses in bursts have no binomial distribution"
 HELD = "the receiver held messages back, and packets were not delayed"
+
+
+@dataclass
+class Mean:
+    """The mean of a request over the time of the records: a link may change."""
+
+    total: float = 0.0
+    seconds: float = 0.0
+
+    def add(self, value: float, seconds: float) -> None:
+        """Add a `value` that was requested for some `seconds`."""
+        self.total += value * seconds
+        self.seconds += seconds
+
+    @property
+    def value(self) -> float:
+        return self.total / self.seconds if self.seconds else 0.0
+
+
+class Judged(NamedTuple):
+    """A property of a direction: its facts, and the probability that chance explains them."""
+
+    facts: dict[str, Any]
+    chance: float | None
+    """None: not judged."""
 
 
 @dataclass
@@ -40,10 +81,13 @@ class DirectionSums:
 
     ratios: list[tuple[float, float]] = field(default_factory=list)
     """Achieved rate by requested rate, and the busy seconds, of each record with a busy time."""
-    requested_rate: float | None = None
-    """The mean while the link was busy, or else the latest."""
     bits: float = 0.0
     busy: float = 0.0
+    stretches: int = 0
+    rate: Mean = field(default_factory=Mean)
+    """Requests, here and below, over all the time of the records."""
+    asked_delay: Mean = field(default_factory=Mean)
+    asked_jitter: Mean = field(default_factory=Mean)
     echoes: int = 0
     late: int = 0
     delay: float = 0.0
@@ -53,9 +97,6 @@ class DirectionSums:
     """Of the squared differences from the requested delay."""
     requested_squares: float = 0.0
     """Of the squared requested jitter."""
-    asked_delay: float = 0.0
-    """The latest requested delay."""
-    asked_jitter: float = 0.0
     held: float = 0.0
     packets: int = 0
     lost: int = 0
@@ -71,7 +112,8 @@ class DirectionSums:
         self.behind = record.behind or self.behind
         self.late += record.late
         self.held = record.held or self.held
-        self.asked_delay, self.asked_jitter = record.requested_delay, record.requested_jitter
+        self.asked_delay.add(record.requested_delay, record.lasts)
+        self.asked_jitter.add(record.requested_jitter, record.lasts)
         if record.delay is not None and record.jitter is not None:
             count, shift = record.echoes, record.delay - record.requested_delay
             self.echoes += count
@@ -89,20 +131,21 @@ class DirectionSums:
         requested = record.requested_rate
         if requested is None:
             return
+        self.rate.add(requested, record.lasts)
         if record.rate is not None:
+            self.stretches += record.stretches
             self.ratios.append((record.rate / requested, record.busy))
             self.busy += record.busy
             self.bits += record.busy * requested
-        self.requested_rate = self.bits / self.busy if self.busy else requested
 
-    def plain(self) -> dict[str, Any]:
-        """Return what was requested and achieved, with verdicts, of each property asked for."""
+    def judged(self) -> dict[str, Judged]:
+        """Return what was requested and achieved of each property asked for, and the probability
+        that chance explains the difference."""
         found = {"rate": self._rate(), "delay": self._delay()}
         found |= {"jitter": self._jitter(), "loss": self._loss()}
-        kept = {name: facts for name, facts in found.items() if facts is not None}
-        return {name: self._excused(name, facts) for name, facts in kept.items()}
+        return {name: own for name, own in found.items() if own is not None}
 
-    def _excused(self, name: str, facts: dict[str, Any]) -> dict[str, Any]:
+    def excused(self, name: str, facts: dict[str, Any]) -> dict[str, Any]:
         """Return `facts` with no miss that may be the wait at a bottleneck.
 
         The node's own queue keeps its rate wherever else packets wait.
@@ -111,43 +154,42 @@ class DirectionSums:
             return facts
         return {**facts, "verdict": OPEN, "why": f"packets wait at the bottleneck {self.behind}"}
 
-    def _rate(self) -> dict[str, Any] | None:
-        if self.requested_rate is None:
+    def _rate(self) -> Judged | None:
+        if not self.rate.seconds:
             return None
-        achieved, verdict = None, OPEN
-        if self.ratios:
-            ratio = weighted_median(self.ratios)
-            achieved, verdict = ratio * self.requested_rate, _word(abs(ratio - 1) <= RATE)
-        return {
-            "requested": round(self.requested_rate),
-            "achieved": None if achieved is None else round(achieved),
-            "busy_s": round(self.busy, 3),
-            "verdict": verdict,
-            **({} if self.ratios else {"why": IDLE}),
-        }
+        if not self.ratios or not self.busy:
+            return _rated(self.rate.value, None, self.busy, IDLE)
+        requested, ratio = self.bits / self.busy, weighted_median(self.ratios)
+        bucket = (FRAME + BUCKET * requested) / self.bits  # as a share of all bits
+        bound, spread = 0.5 * self.stretches * bucket, SPREAD * math.sqrt(self.stretches) * bucket
+        if bound + DEVIATIONS * spread > UNSURE:
+            return _rated(requested, ratio, self.busy, SHORT)
+        facts = _rated(requested, ratio, self.busy).facts
+        return Judged(facts, _beyond(abs(ratio - 1) - RATE - bound, spread))
 
-    def _delay(self) -> dict[str, Any] | None:
+    def _delay(self) -> Judged | None:
+        asked = self.asked_delay.value
         if self.held:
             return _unmeasured(self.held, HELD)
-        if not self.asked_delay and not self.requested_delay:
+        if not asked and not self.requested_delay:
             return None
         timely = _timely(self.echoes, self.late)
         if self.echoes < FEWEST and not timely and self.echoes + self.late >= FEWEST:
             # many came late: the path is longer than requested, or the host is saturated
-            facts = {"requested": round(self.asked_delay, 6), "achieved": None}
-            return {**facts, "echoes": self.echoes, "late": self.late, "verdict": MISSED}
+            facts = {"requested": round(asked, 6), "achieved": None}
+            return Judged({**facts, "echoes": self.echoes, "late": self.late}, 0.0)
         if self.echoes < FEWEST:
-            return _unmeasured(self.asked_delay, UNHEARD)
+            return _unmeasured(asked, UNHEARD)
         achieved, requested = self.delay / self.echoes, self.requested_delay / self.echoes
         # by the requested jitter: what the host adds to it is no excuse
-        chance = DEVIATIONS * math.sqrt(self.requested_squares) / self.echoes
-        close = abs(achieved - requested) <= _tolerance("delay", requested) + chance
+        spread = math.sqrt(self.requested_squares) / self.echoes
+        chance = _beyond(abs(achieved - requested) - _tolerance("delay", requested), spread)
         facts = {"requested": round(requested, 6), "achieved": round(achieved, 6)}
         facts |= {"echoes": self.echoes, "late": self.late}
-        return {**facts, "verdict": _word(close and timely)}
+        return Judged(facts, chance if timely else 0.0)
 
-    def _jitter(self) -> dict[str, Any] | None:
-        requested = self.asked_jitter
+    def _jitter(self) -> Judged | None:
+        requested = self.asked_jitter.value
         if self.echoes:
             requested = math.sqrt(self.requested_squares / self.echoes)
         if not requested:
@@ -156,22 +198,26 @@ class DirectionSums:
             return _unmeasured(requested, UNHEARD)
         achieved = self._deviation()
         # the standard error of a deviation of n normal numbers
-        chance = DEVIATIONS * achieved / math.sqrt(2 * (self.echoes - 1))
-        close = abs(achieved - requested) <= _tolerance("jitter", requested) + chance
-        facts = {"requested": round(requested, 6), "achieved": round(achieved, 6)}
-        return {**facts, "verdict": _word(close)}
+        spread = max(achieved, requested) / math.sqrt(2 * (self.echoes - 1))
+        chance = _beyond(abs(achieved - requested) - _tolerance("jitter", requested), spread)
+        return Judged({"requested": round(requested, 6), "achieved": round(achieved, 6)}, chance)
 
-    def _loss(self) -> dict[str, Any] | None:
+    def _loss(self) -> Judged | None:
         if not self.requested_loss:
             return None
         if not self.packets:
             return _unmeasured(self.requested_loss, UNHEARD)
         share = self.expected / self.packets
-        chance = DEVIATIONS * math.sqrt(self.expected * (1 - share))
-        close = abs(self.lost - self.expected) <= chance + 0.5  # half: numbers of packets are whole
         facts = {"requested": round(share, 6), "achieved": round(self.lost / self.packets, 6)}
-        verdict = {"verdict": OPEN, "why": BURSTS} if self.bursts else {"verdict": _word(close)}
-        return {**facts, "packets": self.packets, **verdict}
+        facts |= {"packets": self.packets}
+        if self.bursts:
+            return Judged({**facts, "verdict": OPEN, "why": BURSTS}, None)
+        tolerance = _tolerance("loss", share)
+        if self.lost > self.expected:
+            chance = at_least(self.lost, self.packets, share + tolerance)
+        else:  # of the packets that were not lost there are as many or more
+            chance = at_least(self.packets - self.lost, self.packets, 1 - share + tolerance)
+        return Judged(facts, min(1.0, 2 * chance))
 
     def _deviation(self) -> float:
         shift = (self.delay - self.requested_delay) / self.echoes
@@ -188,17 +234,72 @@ class LinkFidelity:
         """Add a record."""
         self.directions.setdefault((record.node, record.way), DirectionSums()).take(record)
 
-    def rows(self, cause: str) -> list[dict[str, Any]]:
+    def rows(self, cause: str, waits: str = "") -> list[dict[str, Any]]:
         """Return a row for each direction: what was requested and achieved, verdict and reason.
 
         `cause`: why the host may have missed a request; empty if it had nothing to suffer from.
+        `waits`: how late the box was within its bound, which explains delay and jitter alone.
         """
-        rows = [
-            _row(node, way, direction.plain(), cause)
-            for (node, way), direction in self.directions.items()
-        ]
+        judged = {place: own.judged() for place, own in self.directions.items()}
+        missed = _holm(
+            {
+                (*place, name): each.chance
+                for place, own in judged.items()
+                for name, each in own.items()
+                if each.chance is not None
+            }
+        )
+        rows = []
+        for place, own in judged.items():
+            facts = {
+                name: each.facts
+                if each.chance is None
+                else self.directions[place].excused(
+                    name, {**each.facts, "verdict": _word((*place, name) not in missed)}
+                )
+                for name, each in own.items()
+            }
+            rows.append(_row(*place, facts, cause, waits))
         rows.sort(key=lambda row: row["verdict"] != MISSED)
         return rows
+
+
+def _holm(chances: Mapping[tuple[str, ...], float]) -> set[tuple[str, ...]]:
+    """Return the tests that miss at the level of the whole run, by their probabilities."""
+    missed = set()
+    for place, (test, chance) in enumerate(sorted(chances.items(), key=lambda item: item[1])):
+        if chance > LEVEL / (len(chances) - place):
+            break
+        missed.add(test)
+    return missed
+
+
+def _beyond(excess: float, spread: float) -> float:
+    """Return the probability that a normal number with the deviation `spread` lies so far out.
+
+    `excess`: distance beyond the tolerance; without a spread, chance explains none of it.
+    """
+    if excess <= 0:
+        return 1.0
+    return math.erfc(excess / spread / math.sqrt(2)) if spread else 0.0
+
+
+def at_least(found: int, number: int, share: float) -> float:
+    """Return the probability of `found` hits or more in `number` draws that hit with `share`."""
+    if found <= 0 or share >= 1:
+        return 1.0
+    # the terms of the binomial distribution fall from the mean on, and each follows from the last
+    log = math.lgamma(number + 1) - math.lgamma(found + 1) - math.lgamma(number - found + 1)
+    term = math.exp(log + found * math.log(share) + (number - found) * math.log1p(-share))
+    if found <= number * share:
+        return 1.0  # not far enough out to matter
+    total, odds = 0.0, share / (1 - share)
+    for hits in range(found, number + 1):
+        total += term
+        term *= odds * (number - hits) / (hits + 1)
+        if term < 1e-9 * total:
+            break
+    return min(1.0, total)
 
 
 def missed(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -222,11 +323,15 @@ def _far(row: Mapping[str, Any]) -> bool:
 
 def _off(name: str, facts: Mapping[str, Any]) -> float:
     """Return how many tolerances lie between request and achievement; infinite if echoes came too
-    late."""
+    late. Of a jitter: how many times the waits, or the share, that its tolerance has once."""
     if not _timely(facts.get("echoes", 0), facts.get("late", 0)):
         return math.inf
-    requested = facts["requested"]
-    return float(abs(facts["achieved"] - requested) / _tolerance(name, requested))
+    requested, achieved = facts["requested"], facts["achieved"]
+    if name == "jitter":
+        waits = math.sqrt(max(0.0, achieved**2 - requested**2)) / WAITS
+        share = abs(achieved - requested) / (JITTER * requested)
+        return float(share if achieved < requested else min(waits, share))
+    return float(abs(achieved - requested) / _tolerance(name, requested))
 
 
 def _timely(echoes: int, late: int) -> bool:
@@ -235,9 +340,11 @@ def _timely(echoes: int, late: int) -> bool:
 
 
 def _tolerance(name: str, requested: float) -> float:
-    """Return by how much a delay or a jitter, in seconds, may be off."""
+    """Return by how much a delay or a jitter, in seconds, or a share lost may be off."""
     if name == "delay":
         return DELAY + DELAY_SHARE * requested
+    if name == "loss":
+        return LOSS + LOSS_SHARE * requested
     return max(JITTER * requested, math.hypot(requested, WAITS) - requested)
 
 
@@ -252,11 +359,15 @@ def weighted_median(values: Iterable[tuple[float, float]]) -> float:
     return ranked[-1][0]
 
 
-def _row(node: str, way: str, facts: dict[str, Any], cause: str) -> dict[str, Any]:
+def _row(
+    node: str, way: str, facts: dict[str, dict[str, Any]], cause: str, waits: str
+) -> dict[str, Any]:
     verdicts = [each["verdict"] for each in facts.values()]
     row = {"node": node, "way": way, **facts}
     if MISSED in verdicts:
         names = [name for name, each in facts.items() if each["verdict"] == MISSED]
+        if {*names} <= {"delay", "jitter"}:
+            cause = cause or waits
         reason = f"{' and '.join(names)}: {cause or 'the load of the host does not explain it'}"
         return {**row, "verdict": MISSED, "reason": reason}
     whys = dict.fromkeys(each["why"] for each in facts.values() if "why" in each)
@@ -271,8 +382,20 @@ def _named(facts: Mapping[str, Mapping[str, Any]], why: str) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _unmeasured(requested: float, why: str) -> dict[str, Any]:
-    return {"requested": round(requested, 6), "achieved": None, "verdict": OPEN, "why": why}
+def _unmeasured(requested: float, why: str) -> Judged:
+    facts = {"requested": round(requested, 6), "achieved": None, "verdict": OPEN, "why": why}
+    return Judged(facts, None)
+
+
+def _rated(requested: float, ratio: float | None, busy: float, why: str = "") -> Judged:
+    """Return the facts of a rate; `why` it is not judged, or empty."""
+    facts = {
+        "requested": round(requested),
+        "achieved": None if ratio is None else round(ratio * requested),
+        "busy_s": round(busy, 3),
+        **({"verdict": OPEN, "why": why} if why else {}),
+    }
+    return Judged(facts, None)
 
 
 def _word(kept: bool) -> str:

@@ -63,6 +63,13 @@ class LatenessSums:
             "late": self.late(shaped),
         }
 
+    def waits(self) -> str:
+        """Return in words how late packets left the box, within the bound; empty if on time."""
+        late = _kept(self._p99)
+        if late < LEAST / 2:
+            return ""
+        return f"one in a hundred packets left the box {1e3 * late:.1f} ms late or later"
+
     def reason(self, shaped: Shaped) -> str:
         """Return in words why the run is marked; empty if the box kept up."""
         if not self.late(shaped):

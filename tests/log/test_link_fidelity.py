@@ -1,6 +1,8 @@
 """The verdicts on links, from records that are made up."""
 
+import math
 import random
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -12,9 +14,11 @@ from emulator.log.link_fidelity import (
     IDLE,
     UNHEARD,
     LinkFidelity,
+    at_least,
     missed,
     weighted_median,
 )
+from emulator.log.packet_lateness import Shaped
 from tests.log.test_summary import summary
 
 
@@ -32,7 +36,7 @@ def _rated(rate: float, busy: float = 1.0) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("rate", "verdict"),
-    [(7.83e6, "missed"), (7.85e6, "kept"), (8.15e6, "kept"), (8.17e6, "missed")],
+    [(7.76e6, "missed"), (7.85e6, "kept"), (8.15e6, "kept"), (8.24e6, "missed")],
 )
 def test_a_rate_is_kept_within_two_per_cent(rate: float, verdict: str) -> None:
     row = _row(_rated(rate))
@@ -149,7 +153,10 @@ def test_windows_add_up() -> None:
     assert row["verdict"] == "kept"
 
 
-@pytest.mark.parametrize(("lost", "verdict"), [(100, "kept"), (125, "kept"), (127, "missed")])
+@pytest.mark.parametrize(
+    ("lost", "verdict"),
+    [(100, "kept"), (140, "kept"), (146, "missed"), (64, "kept"), (56, "missed")],
+)
 def test_a_loss_is_kept_within_its_binomial_interval(lost: int, verdict: str) -> None:
     row = _row({"requested_loss": 0.01, "packets": 10_000, "lost": lost})
     assert row["loss"] == {
@@ -230,3 +237,130 @@ def test_a_bottleneck_excuses_a_late_echo_and_no_rate_of_the_own_queue() -> None
     assert (row["verdict"], row["delay"]["verdict"]) == ("kept", "not judged")
     assert row["reason"] == "delay not judged: packets wait at the bottleneck street"
     assert _row({**_rated(7e6), **late, "behind": "street"})["verdict"] == "missed"
+
+
+# -- a whole run: honest fleets, and links that are wrong ------------------------------------------
+
+
+def _honest(draw: random.Random, **wrong: float) -> dict[str, Any]:
+    """Return what a direction of 1 % loss, 20 ± 2 ms and 8 mbit shows in a run of some minutes.
+
+    `wrong` are the true values where they are not those that were requested.
+    """
+    loss, delay, rate = (wrong.get(key, own) for key, own in REQUESTED.items())
+    packets, echoes, stretches = draw.randint(10_000, 20_000), draw.randint(40, 200), 20
+    expected = packets * loss
+    lost = round(draw.gauss(expected, (expected * (1 - loss)) ** 0.5))
+    mean = draw.gauss(delay, 2e-3 / echoes**0.5)
+    # each stretch has up to a bucket too much or too little
+    bits = stretches * 0.2 * rate
+    off = sum(draw.random() - draw.random() for _ in range(stretches)) * (12_112 + 2e-3 * rate)
+    return {
+        "packets": packets,
+        "lost": max(0, lost),
+        "requested_loss": 0.01,
+        "echoes": echoes,
+        "delay": mean,
+        "requested_delay": 0.02,
+        "requested_jitter": 2e-3,
+        "jitter": draw.gauss(2e-3, 2e-3 / (2 * echoes) ** 0.5),
+        "rate": rate * (1 + off / bits),
+        "busy": stretches * 0.2,
+        "stretches": stretches,
+        "requested_rate": 8e6,
+    }
+
+
+REQUESTED = {"loss": 0.01, "delay": 0.02, "rate": 8e6}
+
+
+def _missed_by(draw: random.Random, devices: int, **wrong: float) -> list[dict[str, Any]]:
+    """Return the rows that missed in a run; the first direction has the values `wrong`."""
+    links = LinkFidelity()
+    for number in range(devices):
+        for way in ("up", "down"):
+            given = wrong if (number, way) == (0, "up") else {}
+            links.take(LinkRecord(10.0, f"n-{number}", way, 10.0, **_honest(draw, **given)))
+    return [row for row in links.rows("") if row["verdict"] == "missed"]
+
+
+@pytest.mark.parametrize("devices", [1, 4, 10, 20, 40, 200])
+def test_honest_fleets_are_hardly_ever_marked(devices: int) -> None:
+    draw, runs = random.Random(devices), max(15, 300 // devices)
+    alarms = sum(bool(_missed_by(draw, devices)) for _ in range(runs))
+    assert alarms <= max(1, 0.02 * runs)
+
+
+@pytest.mark.parametrize("devices", [1, 40])
+@pytest.mark.parametrize(
+    "name, value", [("loss", 0.02), ("rate", 7.2e6), ("rate", 8.8e6), ("delay", 0.0233)]
+)
+def test_a_wrong_link_is_found_in_any_fleet(devices: int, name: str, value: float) -> None:
+    draw = random.Random(1)
+    for _ in range(20 if devices == 1 else 5):
+        rows = _missed_by(draw, devices, **{name: value})
+        assert [(row["node"], row["way"]) for row in rows] == [("n-0", "up")]
+        assert rows[0][name]["verdict"] == "missed"
+
+
+@pytest.mark.parametrize(
+    ("found", "number", "share"),
+    [(3, 30, 0.01), (30, 1000, 0.02), (5, 5, 0.5), (45, 1000, 0.02)],
+)
+def test_tails_of_the_binomial_are_exact(found: int, number: int, share: float) -> None:
+    exact, miss = Fraction(share), 1 - Fraction(share)
+    terms = (
+        float(math.comb(number, hits) * exact**hits * miss ** (number - hits))
+        for hits in range(found, min(number, found + 60) + 1)
+    )
+    assert at_least(found, number, share) == pytest.approx(sum(terms), rel=1e-6)
+
+
+def test_few_packets_with_a_rare_loss_are_no_miss() -> None:
+    """Of 30 packets at 1 % two or three are lost now and then."""
+    assert _row({"requested_loss": 0.01, "packets": 30, "lost": 2})["verdict"] == "kept"
+
+
+@pytest.mark.parametrize(
+    ("rate", "busy", "stretches", "verdict"),
+    [
+        (1e6, 0.6, 1, "kept"),
+        (1e6, 0.36, 3, "not judged"),  # three stretches of ten frames
+        (1e6, 2.4, 10, "kept"),
+        (0.9e6, 2.4, 10, "missed"),
+        (0.9e6, 4.8, 40, "not judged"),
+    ],
+)
+def test_a_rate_is_judged_once_its_stretches_tell_enough(
+    rate: float, busy: float, stretches: int, verdict: str
+) -> None:
+    facts = {"rate": rate, "busy": busy, "stretches": stretches, "requested_rate": 1e6}
+    assert _row(facts)["rate"]["verdict"] == verdict
+
+
+def test_waits_of_the_box_within_its_bound_mark_no_run() -> None:
+    """A jitter of 1 ms becomes 2.0 ms where packets wait with a deviation of 1.7 ms."""
+    late = [
+        {"at": 1.0 + n, "what": "lateness", "packets": 99, "p50": 6e-4, "p99": 6e-3} for n in (0, 1)
+    ]
+    link = {"what": "link", "at": 10.0, "node": "cable", "way": "up", "lasts": 10.0}
+    link |= {"echoes": 300, "delay": 0.0085, "requested_delay": 0.007}
+    link |= {"jitter": 0.002, "requested_jitter": 0.001}
+    records = [link, *({**each, "max": 0.05, "cpu": 0.1} for each in late)]
+    fidelity = summary(records, shaped=Shaped("packets", 0.004))["fidelity"]
+    (row,) = fidelity["links"]
+    assert (row["verdict"], fidelity["kept_up"], fidelity["shaping"]["late"]) == (
+        "missed",
+        True,
+        False,
+    )
+    assert "one in a hundred packets left the box 6.0 ms late" in row["reason"]
+    far = {**link, "jitter": 0.0027}
+    assert not summary([far], shaped=Shaped("packets", 0.004))["fidelity"]["kept_up"]
+
+
+def test_a_link_that_changes_has_the_mean_of_its_requests() -> None:
+    """A trace may stand in an outage of 100 bit/s when the run ends."""
+    row = _row({"requested_rate": 8e6, "requested_delay": 0.02}, {"requested_rate": 100.0})
+    assert row["rate"]["requested"] == 4_000_050
+    assert row["delay"]["requested"] == 0.01

@@ -64,6 +64,35 @@ def test_a_sender_that_pauses_makes_no_link_slow() -> None:
     assert _played(8e6, 30.0, bursts, 8e6).take().seconds == 0
 
 
+@pytest.mark.parametrize("frames", [20, 48])
+@pytest.mark.parametrize("rate", [250e3, 1e6, 2e6, 10e6])
+def test_short_messages_add_up(rate: float, frames: int) -> None:
+    """Each message waits as a whole, and the link rests until the next."""
+    lasts, meter, now = frames * FRAME_BITS / rate, RateMeter(), 0.0
+    while now < 120 * lasts:
+        whole, part = divmod(now, 1.7 * lasts)
+        left = max(0.0, lasts - part)
+        sent = (whole + 1) * frames * 1514 - left * rate / 8
+        meter.look(now, Queue(1, "tbf", int(sent), waiting=int(left * rate / 8)), rate)
+        now = meter.due
+    busy = meter.take()
+    if frames * FRAME_BITS / rate > 0.05:
+        assert busy.stretches >= 5
+        assert busy.bits / busy.requested == pytest.approx(1, rel=0.01)
+
+
+def test_late_looks_at_bursts_make_no_link_slow() -> None:
+    """A supervisor at the quota of its container looks when the worker sends, ten times a second.
+
+    A queue that takes 70 ms to be empty rests for 30 ms before the next look.
+    """
+    meter = RateMeter()
+    for look in range(300):
+        # 70 ms at 20 mbit, of which nearly all wait when the look comes
+        meter.look(0.1 * look, Queue(1, "tbf", 175_000 * look, waiting=170_000), 20e6)
+    assert meter.take().seconds == 0
+
+
 @pytest.mark.parametrize("rate", [1e6, 6e6, 12e6, 50e6, 1e9])
 def test_a_bucket_that_fills_up_meanwhile_makes_no_link_miss_its_rate(rate: float) -> None:
     """A link passes nothing until it passes a frame and 2 ms of its rate at once."""

@@ -308,6 +308,7 @@ class LinkMeter:
         if busy.seconds:
             yield "busy", round(busy.seconds, 3)
             yield "rate", round(busy.bits / busy.seconds, 1)
+            yield "stretches", busy.stretches
         if self._serves:
             return
         if asked.held:
