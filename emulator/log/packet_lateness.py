@@ -38,12 +38,23 @@ class LatenessSums:
         self._p50: list[float] = []
         self._p99: list[float] = []
         self._longest = 0.0
+        self._dropped = 0
+        self._at: float | None = None
+        self._second = math.inf
 
     def take(self, record: LatenessRecord) -> None:
-        """Count a second; one without packets says nothing."""
+        """Count a second; one without packets says nothing.
+
+        A box that was stopped for several seconds has one record of all of them.
+        """
+        lasts = math.inf if self._at is None else record.at - self._at
+        self._at, self._dropped = record.at, self._dropped + record.dropped
+        if lasts > 0:
+            self._second = min(self._second, lasts)  # dilated, a real second is a shorter one
         if record.packets:
-            self._p50.append(record.p50)
-            self._p99.append(record.p99)
+            seconds = max(1, round(lasts / self._second)) if math.isfinite(lasts) else 1
+            self._p50 += [record.p50] * seconds
+            self._p99 += [record.p99] * seconds
             self._longest = max(self._longest, record.max)
 
     def late(self, shaped: Shaped) -> bool:
@@ -54,6 +65,7 @@ class LatenessSums:
         """Return the entry `shaping` of the summary's `fidelity`."""
         if not self._p99:
             return {"backend": shaped.backend}
+        dropped = {"dropped": self._dropped} if self._dropped else {}
         return {
             "backend": shaped.backend,
             "p50": round(_kept(self._p50), 6),
@@ -61,6 +73,7 @@ class LatenessSums:
             "max": round(self._longest, 6),
             "bound": round(shaped.bound, 6),
             "late": self.late(shaped),
+            **dropped,
         }
 
     def waits(self) -> str:

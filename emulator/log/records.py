@@ -221,15 +221,18 @@ class LatenessRecord(LogRecord, tag="lateness"):
     """
 
     packets: int
-    """Packets that left since the record before."""
+    """Packets that left since the record before, and those that had waited for a box without a
+    core."""
     p50: Time
-    """Median of the times by which they left late."""
+    """Median of the times by which they left late, or had waited for the box."""
     p99: Time
     """99th percentile of these times."""
     max: Time
     """Longest of these times."""
     cpu: Time
     """Processor time that the box used since the record before, in real seconds."""
+    dropped: int = 0
+    """Packets dropped since the record before, as their link's queue or its limit had no room."""
 
 
 class CheckpointRecord(LogRecord, tag="checkpoint"):

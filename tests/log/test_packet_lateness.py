@@ -50,3 +50,19 @@ def test_without_packets_only_the_backend_is_known(backend: Any) -> None:
     assert LatenessSums().plain(Shaped(backend)) == {"backend": backend}
     assert sums(0.5, packets=0).plain(Shaped(backend)) == {"backend": backend}
     assert not LatenessSums().reason(Shaped(backend))
+
+
+def test_a_stop_of_several_seconds_counts_as_many() -> None:
+    """Of 20 records one is of a box that was stopped for 3 s: 3 of 22 seconds were late."""
+    found = LatenessSums()
+    for at in [*range(1, 20), 22]:
+        late = 2.9 if at == 22 else 1e-4
+        found.take(LatenessRecord(at / 4, 9, late, late, late, 0.01))  # at a dilation of 4
+    assert found.late(PACKETS)
+
+
+def test_dropped_packets_are_counted() -> None:
+    found = LatenessSums()
+    for at, dropped in enumerate((0, 3, 4)):
+        found.take(LatenessRecord(at, 9, 1e-4, 1e-4, 1e-4, 0.01, dropped))
+    assert found.plain(PACKETS)["dropped"] == 7

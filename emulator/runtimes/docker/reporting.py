@@ -81,7 +81,8 @@ class Reports:
             return
         at = round(self._clock.emulated(fact["time"]) - self._zero, 6)
         late = {key: round(self._clock.emulated(fact[key]), 6) for key in ("p50", "p99", "max")}
-        self.write(made("lateness", at, packets=fact["packets"], **late, cpu=fact["cpu"]))
+        counts = {key: fact[key] for key in ("packets", "cpu", "dropped")}
+        self.write(made("lateness", at, **late, **counts))
 
     def ended(self, node: str) -> None:
         """Take that the container of `node` has ended, though the run goes on.

@@ -53,6 +53,7 @@ def serve(socket: Path, seed: int, report_every: float, tick: float) -> None:
         if now >= reported + report_every:
             before, used = used, time.process_time()
             summary = links.lateness.summary()
+            summary["dropped"] = links.dropped()
             cost = {"links": len(links), "cpu": round(used - before, 6)}
             output.write({"box": "lateness", "time": round(now, 6), **summary, **cost})
             busy = used - before > BUSY * (now - reported)

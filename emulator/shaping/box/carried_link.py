@@ -59,6 +59,11 @@ class CarriedLink:
         """Read the reports of the watch; return whether the wire was deleted."""
         return has_departed(self.watch, WIRE)
 
+    @property
+    def dropped(self) -> int:
+        """Frames of both directions dropped for want of room, or refused by the network."""
+        return sum(lane.direction.passage.dropped for lane in self.lanes)
+
     def report(self) -> dict[str, Any]:
         """Return the counts of both directions."""
         return {"up": self.up.direction.report(), "down": self.down.direction.report()}

@@ -28,9 +28,18 @@ class CarriedLinks:
         self._links: dict[str, CarriedLink] = {}
         self._owners: dict[str, object] = {}
         self._times = Counter[str]()
+        self._dropped = 0
+        """Frames that links dropped which have ended, less those that `dropped` has returned."""
 
     def __len__(self) -> int:
         return len(self._links)
+
+    def dropped(self) -> int:
+        """Return the frames dropped for want of room since the last call."""
+        links = self._links.values()
+        total = self._dropped + sum(link.dropped for link in links)
+        self._dropped -= total
+        return total
 
     def answer(self, request: LinkRequest, ends: list[int], owner: object) -> dict[str, Any]:
         """Serve `request`; return the answer. Raises RefusedRequestError.
@@ -103,6 +112,7 @@ class CarriedLinks:
 
     def _end(self, link: CarriedLink) -> None:
         self.loop.drop(link)
+        self._dropped += link.dropped
         del self._links[link.name]
         self._owners.pop(link.name, None)
         link.close()

@@ -5,6 +5,7 @@ descriptor, to the microsecond.
 """
 
 import heapq
+import math
 import select
 import time
 from collections.abc import Callable
@@ -17,6 +18,14 @@ from .lane import Lane, LinkGoneError
 READS = (1, 3, 12, 48)
 """Most frames read from a lane each time that it has some, in a round: few at first, as a read that
 finds nothing costs time; and not more, so that a busy link lets others have their turn."""
+PULSE = 5e-3
+"""Longest time in seconds between two looks for frames while links carry some: only so can a box
+that got no core be told from a box without frames."""
+STALL = PULSE + 2e-3
+"""Time between two looks from which frames count as late that wait at the second one. None of them
+tells when it came, so each counts as the oldest."""
+RECENT = 1.0
+"""Seconds since the last frame for which links count as carrying some."""
 OTHERS_A_ROUND = 4
 """Most requests served in a round, however many wait: frames go first."""
 
@@ -35,6 +44,10 @@ class FrameLoop:
         self._due: list[tuple[float, int, CarriedLink, Lane]] = []
         self._order = count()  # so that the heap compares no lanes
         self._began = 0.0
+        self._looked = clock()
+        """Time of the last look for frames."""
+        self._carried = -math.inf
+        """Time of the last frame."""
 
     def watch(self, descriptor: int, handler: Callable[[], None]) -> None:
         """Call `handler` whenever `descriptor` can be read."""
@@ -97,14 +110,17 @@ class FrameLoop:
 
     def _read(self, ready: list[int]) -> None:
         """Read the frames that wait, first those of the descriptors `ready`."""
-        lanes = self._lanes
+        lanes, gap = self._lanes, self._began - self._looked
+        waited = gap if gap > STALL and self._looked - self._carried < RECENT else 0.0
         for most in READS:
             served = [entry for descriptor in ready if (entry := lanes.get(descriptor)) is not None]
             for link, lane in served:
-                self._serve(link, lane, most)
+                self._serve(link, lane, most, waited)
             if not served:
-                return
+                break
+            self._carried = self._began
             ready = [descriptor for descriptor, _ in self._epoll.poll(0)]
+        self._looked = self._clock()
 
     def _wait(self, until: float) -> None:
         now = self._clock()
@@ -113,6 +129,8 @@ class FrameLoop:
             now = self._clock()
         if self._due:
             until = min(until, self._due[0][0])
+        if now - self._carried < RECENT:
+            until = min(until, now + PULSE)
         select.select([self._epoll], [], [], max(0.0, until - now))
 
     def _drain(self) -> None:
@@ -124,11 +142,14 @@ class FrameLoop:
                 lane.due = None
                 self._serve(link, lane)
 
-    def _serve(self, link: CarriedLink, lane: Lane, most: int = 0) -> None:
-        """Read at most `most` frames of a lane; with 0 write the frames that are due."""
+    def _serve(self, link: CarriedLink, lane: Lane, most: int = 0, waited: float = 0.0) -> None:
+        """Read at most `most` frames of a lane; with 0 write the frames that are due.
+
+        `waited`: seconds for which the box may have left them waiting, if it got no core.
+        """
         try:
             if most:
-                lane.fill(most)
+                lane.fill(most, waited)
             else:
                 lane.drain()
         except LinkGoneError:

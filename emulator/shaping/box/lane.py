@@ -37,13 +37,19 @@ class Lane:
         self.due: float | None = None
         """Time at which the loop will drain the lane."""
 
-    def fill(self, most: int) -> None:
-        """Take the frames that wait at the source, at most `most`. Raises LinkGoneError."""
+    def fill(self, most: int, waited: float = 0.0) -> None:
+        """Take the frames that wait at the source, at most `most`. Raises LinkGoneError.
+
+        `waited`: seconds for which they waited for a box without a core, beside their lateness when
+        they leave; 0 if they came just now.
+        """
         source, flags, take, read = self.source, self._flags, self.direction.take, os.preadv
         now = self._clock()
         try:
             for _ in range(most):
                 frame = bytes(_VIEW[: read(source, _BUFFERS, -1, flags)])
+                if waited:
+                    self._lateness.add(waited)
                 if not take(frame, now):
                     self._write(frame)
         except BlockingIOError:

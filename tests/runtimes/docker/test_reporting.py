@@ -57,7 +57,7 @@ def test_a_device_s_plan_is_a_record_at_its_own_time(reports: Reports, logs: Log
     assert logs.texts == []  # a plan is long, and no message of the node
 
 
-SECOND = {"packets": 40, "p50": 1e-4, "p99": 2e-3, "max": 0.01, "cpu": 0.02}
+SECOND = {"packets": 40, "p50": 1e-4, "p99": 2e-3, "max": 0.01, "cpu": 0.02, "dropped": 3}
 
 
 def test_how_late_packets_were_is_a_record_of_the_run_s_time(reports: Reports, logs: Logs) -> None:
@@ -107,6 +107,7 @@ def test_processor_time_goes_to_the_host_s_log(logs: Logs) -> None:
         "pressure": [0.2, 0.2, 0.4],
         "server": [0.25, 0.25, 0.25],
         "throttled": [0.75, 0.75, 0.75],
+        "short": [False, False, False],
         "step": 1.0,
     }
     assert host.tick(5.0, last=True) is None
@@ -116,7 +117,13 @@ def test_ten_seconds_of_load_are_a_record() -> None:
     load = Load()
     host = HostLog(load, (), EmulatedClock(4.0))
     load.busy, load.pressure = [0.1] * 10, [None] * 10
-    record = host.tick(10.0)
+    assert host.tick(10.0) is None  # a report on the last second may still come
+    load.busy.append(1.0)
+    load.pressure.append(None)
+    record = host.tick(10.25)
     assert record is not None
-    assert plain(record) == {"what": "host", "at": 10.0, "busy": [0.1] * 10, "step": 0.25}
-    assert host.tick(10.1) is None
+    facts = {"busy": [0.1] * 10, "short": [False] * 10, "step": 0.25}
+    assert plain(record) == {"what": "host", "at": 10.0, **facts}
+    assert host.tick(10.3) is None
+    rest = host.tick(10.3, last=True)
+    assert rest is not None and plain(rest)["short"] == [True]
