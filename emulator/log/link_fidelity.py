@@ -51,7 +51,7 @@ HELD = "the receiver held messages back, and packets were not delayed"
 
 
 @dataclass
-class Mean:
+class _Mean:
     """The mean of a request over the time of the records: a link may change."""
 
     total: float = 0.0
@@ -67,7 +67,7 @@ class Mean:
         return self.total / self.seconds if self.seconds else 0.0
 
 
-class Judged(NamedTuple):
+class _Judged(NamedTuple):
     """A property of a direction: its facts, and the probability that chance explains them."""
 
     facts: dict[str, Any]
@@ -84,10 +84,10 @@ class DirectionSums:
     bits: float = 0.0
     busy: float = 0.0
     stretches: int = 0
-    rate: Mean = field(default_factory=Mean)
+    rate: _Mean = field(default_factory=_Mean)
     """Requests, here and below, over all the time of the records."""
-    asked_delay: Mean = field(default_factory=Mean)
-    asked_jitter: Mean = field(default_factory=Mean)
+    asked_delay: _Mean = field(default_factory=_Mean)
+    asked_jitter: _Mean = field(default_factory=_Mean)
     echoes: int = 0
     late: int = 0
     delay: float = 0.0
@@ -138,7 +138,7 @@ class DirectionSums:
             self.busy += record.busy
             self.bits += record.busy * requested
 
-    def judged(self) -> dict[str, Judged]:
+    def judged(self) -> dict[str, _Judged]:
         """Return what was requested and achieved of each property asked for, and the probability
         that chance explains the difference."""
         found = {"rate": self._rate(), "delay": self._delay()}
@@ -154,7 +154,7 @@ class DirectionSums:
             return facts
         return {**facts, "verdict": OPEN, "why": f"packets wait at the bottleneck {self.behind}"}
 
-    def _rate(self) -> Judged | None:
+    def _rate(self) -> _Judged | None:
         if not self.rate.seconds:
             return None
         if not self.ratios or not self.busy:
@@ -165,9 +165,9 @@ class DirectionSums:
         if bound + DEVIATIONS * spread > UNSURE:
             return _rated(requested, ratio, self.busy, SHORT)
         facts = _rated(requested, ratio, self.busy).facts
-        return Judged(facts, _beyond(abs(ratio - 1) - RATE - bound, spread))
+        return _Judged(facts, _beyond(abs(ratio - 1) - RATE - bound, spread))
 
-    def _delay(self) -> Judged | None:
+    def _delay(self) -> _Judged | None:
         asked = self.asked_delay.value
         if self.held:
             return _unmeasured(self.held, HELD)
@@ -177,7 +177,7 @@ class DirectionSums:
         if self.echoes < FEWEST and not timely and self.echoes + self.late >= FEWEST:
             # many came late: the path is longer than requested, or the host is saturated
             facts = {"requested": round(asked, 6), "achieved": None}
-            return Judged({**facts, "echoes": self.echoes, "late": self.late}, 0.0)
+            return _Judged({**facts, "echoes": self.echoes, "late": self.late}, 0.0)
         if self.echoes < FEWEST:
             return _unmeasured(asked, UNHEARD)
         achieved, requested = self.delay / self.echoes, self.requested_delay / self.echoes
@@ -186,9 +186,9 @@ class DirectionSums:
         chance = _beyond(abs(achieved - requested) - _tolerance("delay", requested), spread)
         facts = {"requested": round(requested, 6), "achieved": round(achieved, 6)}
         facts |= {"echoes": self.echoes, "late": self.late}
-        return Judged(facts, chance if timely else 0.0)
+        return _Judged(facts, chance if timely else 0.0)
 
-    def _jitter(self) -> Judged | None:
+    def _jitter(self) -> _Judged | None:
         requested = self.asked_jitter.value
         if self.echoes:
             requested = math.sqrt(self.requested_squares / self.echoes)
@@ -200,9 +200,9 @@ class DirectionSums:
         # the standard error of a deviation of n normal numbers
         spread = max(achieved, requested) / math.sqrt(2 * (self.echoes - 1))
         chance = _beyond(abs(achieved - requested) - _tolerance("jitter", requested), spread)
-        return Judged({"requested": round(requested, 6), "achieved": round(achieved, 6)}, chance)
+        return _Judged({"requested": round(requested, 6), "achieved": round(achieved, 6)}, chance)
 
-    def _loss(self) -> Judged | None:
+    def _loss(self) -> _Judged | None:
         if not self.requested_loss:
             return None
         if not self.packets:
@@ -211,13 +211,13 @@ class DirectionSums:
         facts = {"requested": round(share, 6), "achieved": round(self.lost / self.packets, 6)}
         facts |= {"packets": self.packets}
         if self.bursts:
-            return Judged({**facts, "verdict": OPEN, "why": BURSTS}, None)
+            return _Judged({**facts, "verdict": OPEN, "why": BURSTS}, None)
         tolerance = _tolerance("loss", share)
         if self.lost > self.expected:
             chance = at_least(self.lost, self.packets, share + tolerance)
         else:  # of the packets that were not lost there are as many or more
             chance = at_least(self.packets - self.lost, self.packets, 1 - share + tolerance)
-        return Judged(facts, min(1.0, 2 * chance))
+        return _Judged(facts, min(1.0, 2 * chance))
 
     def _deviation(self) -> float:
         shift = (self.delay - self.requested_delay) / self.echoes
@@ -382,12 +382,12 @@ def _named(facts: Mapping[str, Mapping[str, Any]], why: str) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _unmeasured(requested: float, why: str) -> Judged:
+def _unmeasured(requested: float, why: str) -> _Judged:
     facts = {"requested": round(requested, 6), "achieved": None, "verdict": OPEN, "why": why}
-    return Judged(facts, None)
+    return _Judged(facts, None)
 
 
-def _rated(requested: float, ratio: float | None, busy: float, why: str = "") -> Judged:
+def _rated(requested: float, ratio: float | None, busy: float, why: str = "") -> _Judged:
     """Return the facts of a rate; `why` it is not judged, or empty."""
     facts = {
         "requested": round(requested),
@@ -395,7 +395,7 @@ def _rated(requested: float, ratio: float | None, busy: float, why: str = "") ->
         "busy_s": round(busy, 3),
         **({"verdict": OPEN, "why": why} if why else {}),
     }
-    return Judged(facts, None)
+    return _Judged(facts, None)
 
 
 def _word(kept: bool) -> str:
