@@ -38,10 +38,11 @@ class Strikes:
         row = row_of_record(record.what)
         if not record.begins or row is None:
             return
-        if record.fault == BATTERY:
-            self._outages += 1
-        elif _Strike(record.node, row.name, microseconds(record.planned)) in self._dated:
+        # the timeline first: a replay has the outages of batteries in it, too
+        if _Strike(record.node, row.name, microseconds(record.planned)) in self._dated:
             self._realised += 1
+        elif record.fault == BATTERY:
+            self._outages += 1
         else:
             self._drawn += 1
 
