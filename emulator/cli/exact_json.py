@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ScenarioError, suggestion
+from ..plugins.plain_files import read_plain
 from ..scenario.reading.wording import quoted
 from ..units import MAX_SECONDS
 
@@ -23,7 +24,7 @@ class ExactNumber(str):
 def read_text(file: Path) -> str:
     """Return the text in `file`. Raises ScenarioError if it cannot be read."""
     try:
-        return file.read_bytes().decode()
+        return read_plain(file).decode()
     except OSError as error:
         raise ScenarioError(f"{file}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

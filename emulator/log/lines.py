@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..plugins.plain_files import open_plain, read_plain
 from .fault_records import TimelineRecord
 from .records import KINDS, Record
 
@@ -57,7 +58,7 @@ def read(path: Path) -> Iterator[Record]:
     A last line that was cut short is left out. Raises a ValueError that names the first line that
     is not a record.
     """
-    with path.open("rb") as log:
+    with open_plain(path) as log:
         rest, number = b"", 1
         while block := log.read(_BLOCK):
             whole, newline, rest = (rest + block).rpartition(b"\n")
@@ -68,7 +69,7 @@ def read(path: Path) -> Iterator[Record]:
 def read_timeline(path: Path) -> list[TimelineRecord]:
     """Return the records of `timeline.jsonl`. Raises a ValueError if it is damaged."""
     try:
-        return _decode_timeline(path.read_bytes())
+        return _decode_timeline(read_plain(path))
     except DAMAGE as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..layout import Layout
 from ..optimizers.base import OptimizerState
+from ..plugins.plain_files import open_plain
 from ..vectors import Vector
 
 _STATE = "optimizer."
@@ -77,7 +78,7 @@ def read(path: Path, layout: Layout) -> SavedModel:
     saved model, or is one of another layout; OSError if the file cannot be read.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_plain(path) as file, zipfile.ZipFile(file) as archive:
             return _read(_Members(archive, layout.size), layout)
     except _UNZIPPABLE as error:
         raise ValueError(f"is no npz file: {error}") from error

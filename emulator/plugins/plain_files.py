@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
 
 _MOST = 1 << 28
@@ -22,11 +23,20 @@ def read_plain(path: Path) -> bytes:
         if len(content) > _MOST:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
         return content
-    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(file, "rb") as opened:
-        mode = os.fstat(file).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is a pipe, socket or device, and no file")
+    with open_plain(path) as opened:
         return opened.read()
+
+
+def open_plain(path: Path) -> BufferedReader:
+    """Open the file at `path` for reading bytes, without waiting for a pipe's writer.
+
+    Raises OSError for a pipe, a socket, a device or a folder.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(file).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(file, "rb")
+    os.close(file)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, "it is a pipe, socket or device, and no file")

@@ -166,7 +166,7 @@ def test_each_door_gives_the_scenario_of_the_file(lab: Path, key: str) -> None:
     base = {**BASE, **{k: v for k, v in around.items() if k != "training"}}
     base["training"] = {**BASE["training"], **around.get("training", {})}  # type: ignore[dict-item]
     whole = yaml.safe_load(yaml.safe_dump(base))
-    _put(whole, place, yaml.safe_load(value))
+    put(whole, place, yaml.safe_load(value))
     (lab / "whole.yaml").write_text(yaml.safe_dump(whole))
     (lab / "base.yaml").write_text(yaml.safe_dump(base))
     os.chdir(lab)
@@ -189,7 +189,7 @@ def test_each_door_gives_the_scenario_of_the_file(lab: Path, key: str) -> None:
         assert elsewhere == expected
 
 
-def _put(data: Any, place: str, value: Any) -> None:
+def put(data: Any, place: str, value: Any) -> None:
     *steps, last = place.replace("[", ".").replace("]", "").split(".")
     for step in steps:
         number = step.isdigit()

@@ -72,7 +72,7 @@ def _files(document: Document, trace: Address, folder: Path) -> list[str]:
         pattern = (whole / "*" if inside else whole).parts
         root = Path(pattern[0]) if whole.is_absolute() else Path()
         steps = pattern[1:] if whole.is_absolute() else pattern
-        matches = [file for file in root.glob(str(Path(*steps))) if file.is_file()]
+        matches = [file for file in root.glob(str(Path(*steps))) if not file.is_dir()]
     except (OSError, ValueError) as error:
         document.complain(address, f"{given} cannot be read: {error}")
         return []

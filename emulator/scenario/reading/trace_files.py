@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...faults.availability import parted
+from ...plugins.plain_files import read_plain
 from ...units import plain_digits
 from ...world.on_off_trace import END, OFF, ON, OnOffTrace, Step, TraceStepError, text_of
 from ...world.traces.base import cells
@@ -103,10 +104,10 @@ def read_traces(file: Path) -> Document:
         if file.stat().st_size > LARGEST:
             return _unread(file, f"{file} is larger than {LARGEST >> 20} MiB")
         if kind == ".csv":
-            return _of_csv(file, file.read_text(encoding="utf-8"))
+            return _of_csv(file, read_plain(file).decode())
         data = Document(None, {}) if kind == ".json" else read(file)
         if kind == ".json":
-            data = Document(json.loads(file.read_bytes()), {(): Mark(str(file), None, ())})
+            data = Document(json.loads(read_plain(file)), {(): Mark(str(file), None, ())})
     except OSError as error:
         return _unread(file, f"{file} cannot be read: {error.strerror}")
     except (ValueError, RecursionError) as error:  # no text, or no JSON
