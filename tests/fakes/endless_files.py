@@ -14,7 +14,7 @@ MAKERS: dict[str, Callable[[Path], None]] = {
 
 
 @contextmanager
-def limited(seconds: float = 3) -> Iterator[None]:
+def limited(seconds: float = 30) -> Iterator[None]:
     """Raise TimeoutError in a block that waits for a writer, and MemoryError where it reads on."""
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
