@@ -113,7 +113,8 @@ def typed(folder: Path, *words: str, **environment: str) -> Said:
 
 
 def test_a_locale_without_the_signs_of_the_tables_ends_no_command(tmp_path: Path) -> None:
-    text = f"name: plain\n{TRAINING}stop: {{updates: 30}}\n{STEP}devices:\n  - {{name: a, count: 2, link: dsl}}\n"
+    group = "devices:\n  - {name: a, count: 2, link: dsl}\n"
+    text = f"name: plain\n{TRAINING}stop: {{updates: 30}}\n{STEP}{group}"
     file = written(tmp_path, "plain.yaml", text)
     for encoding in ("latin-1", "ascii"):
         said = typed(tmp_path, "check", "--on", "virtual", file, PYTHONIOENCODING=encoding)
