@@ -14,6 +14,7 @@ SHIPPED = [*FILES, *sorted((ROOT / "analysis").rglob("*.py"))]
 TEMPLATES = sorted((ROOT / "analysis").glob("*.html"))
 NOT_IMPORTED = {
     "emulator.node.box_life": "started by a container",
+    "emulator.node.engine_probe": "started in a container by the probe of an engine",
     "emulator.node.foreign_end": "started by a sidecar of a foreign container",
     "emulator.node.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
@@ -37,6 +38,7 @@ FOUND_BY_FAMILY = ("emulator.faults.", "analysis.figures.", "analysis.studies.")
 
 READ_BY_OTHERS = {
     "model_config": "read by pydantic",
+    "create_module": "called by the import system",
     "list_commands": "called by click",
     "source_template": "read by click",
     "get_completion_args": "called by click",
