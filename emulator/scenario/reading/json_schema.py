@@ -130,7 +130,7 @@ def _require(part: dict[str, Any], schedule: type[Scheduled]) -> None:
     if not getattr(kind, "always", False):
         times = [key for key in ("at", "every", "per_iteration") if key in part["properties"]]
         part["oneOf"] = [{"required": [key]} for key in times]
-    if schedule is Aimed:
+    if schedule is Aimed and not getattr(kind, "strikes_server", False):
         part["anyOf"] = [{"required": [key]} for key in ("nodes", "count", "share")]
 
 
