@@ -121,6 +121,7 @@ def virtual(point):
 
 
 POINT = {"devices": 1000, "steady_seconds": 0.5, "steady_events": 100_000}
+POINT |= {"peak_bytes": 6e6, "seconds_before": 2.0, "busy_seconds": 3.0}
 
 
 def test_virtual_time_is_set_beside_its_gradients():
@@ -130,6 +131,7 @@ def test_virtual_time_is_set_beside_its_gradients():
     assert row(page, "times gradients alone") == ["1.20"]
     assert row(page, "encoding and steps with them, nothing else") == ["1.10"]
     assert row(page, "server's link: own") == ["5.0"]
+    assert row(page, "peak memory, kB a device") == ["6.0"]
 
 
 def test_the_cost_of_an_event_is_drawn(tmp_path):

@@ -12,7 +12,6 @@ from ..errors import EmulatorError, HostError
 from ..machine.made_files import require_picture
 from ..runs.folder import conductor, find, require_plain
 from ..runs.results import recover
-from ..runs.unchanged_files import changed_code
 from .analysis_package import analysis
 
 if TYPE_CHECKING:
@@ -50,6 +49,8 @@ def require_kept_code(folder: Path, *, figures_only: bool = False) -> None:
 
     With `figures_only`, files of other plugins do not matter.
     """
+    from ..runs.unchanged_files import changed_code
+
     changed = changed_code(folder, figures_only=figures_only)
     if not changed:
         return

@@ -98,7 +98,14 @@ def records(world: World) -> list[Record]:
 def played(folder: Path, log: list[Record]) -> Run:
     """Return the run with the records `log`, in `folder`."""
     facts: dict[str, Any] = {"scenario": "made-up", "algorithm": "dense", "seed": 1}
-    facts |= {"runtime": "docker", "devices": 1, "dense_push": 1, "planned": [], "targets": []}
+    facts |= {
+        "runtime": "docker",
+        "devices": 1,
+        "dense_push": 1,
+        "dense_pull": 1,
+        "planned": [],
+        "targets": [],
+    }
     summary = {**summarise(log, **facts), "left": []}
     return written(folder, [json.loads(line(record)) for record in log], summary=summary)
 

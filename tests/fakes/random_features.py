@@ -107,6 +107,8 @@ def _trace(dice: Random) -> dict[str, Any]:
     for _ in range(dice.randint(1, 6)):
         samples.append(f"{time:g} {dice.choice([0, 300_000, 2_000_000, 20_000_000])}")
         time += dice.choice([0.2, 0.5, 1])
+    if all(sample.endswith(" 0") for sample in samples):  # a link that carries nothing is refused
+        samples[-1] = f"{samples[-1].split()[0]} 2000000"
     text = ", ".join([*samples, f"end {time:g}"])
     start = dice.choice(["random", "0s", "700ms"])
     return {"samples": text, "loop": dice.random() < 0.7, "start": start, "scale": 2.0}
