@@ -1,6 +1,7 @@
 """The wheel: built, installed where no checkout is, and used in an empty folder."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,50 @@ def test_it_plays_in_virtual_time_from_an_empty_folder(typed: Typed, tmp_path: P
     assert json.loads(typed("emulate", "schema").stdout)["title"] == "Scenario"
     assert typed("emulate", "profiles").stdout
     assert {path.name for path in tmp_path.iterdir()} == {"lab.yaml", "half.py", "runs"}
+
+
+HELP = """
+import click
+from emulator.cli.entry import commands
+for name, command in commands.commands.items():
+    print(name)
+    print(command.get_help(click.Context(command, info_name=name)))
+"""
+NAMED = re.compile(r"(?<![\w/-])[\w./-]*\w\.(?:yaml|py|csv|jsonl?|npz|md|txt|mahimahi)\b(?::\w+)?")
+TEMPLATES = {"lab": "quickstart", "half": "half", "made": "made-up"}
+OF_THE_USER = {
+    *("./my-profile.yaml", "downloaded.yaml", "scenario.yaml", "./own.py:Mine", "./houses.csv"),
+    *("FILE.py:FUNCTION", "NAME.yaml", "./file.py:function", "./file.py:Class"),
+    *("./figures.py:Class", "drive.mahimahi", "drive.csv", "costs.json", "COSTS.json"),
+}
+"""Files of a user's own, or words in their place; the help says how each is written."""
+WRITTEN = {
+    *(
+        "FOLDER/NAME.md",
+        "table.csv",
+        "tuning.json",
+        "tuned.yaml",
+        "model.npz",
+        "lte-drive.csv",
+        "run.jsonl",
+    ),
+    *("scenario.schema.json", "summary.json", "/etc/emulate/node.json"),
+}
+"""Files that a command writes."""
+
+
+def test_each_file_that_help_names_can_be_had_without_a_checkout(
+    typed: Typed, tmp_path: Path
+) -> None:
+    named = set(NAMED.findall(typed("python", "-c", HELP).stdout))
+    for name, template in TEMPLATES.items():
+        typed("emulate", "new", name, "--from", template)
+    for text in named - OF_THE_USER - WRITTEN:
+        file, _, function = text.partition(":")
+        assert (tmp_path / file).is_file(), text
+        defined = re.findall(r"^(?:def|class) (\w+)", (tmp_path / file).read_text(), re.MULTILINE)
+        assert function in ["", *defined], text
+    typed("emulate", "test-codec", "./half.py:Half")
 
 
 @pytest.mark.docker

@@ -28,8 +28,8 @@ _WEIGHTS = "model.weights.h5"
     type=click.Choice(["csv", "parquet", "tensorboard", "keras"]),
     required=True,
     metavar="FORMAT",
-    help="`csv` and `parquet`: a file for each table of docs/from-python.md; `tensorboard`: a file "
-    "of events; `keras`: the trained weights of a model of your own.",
+    help="`csv` and `parquet`: a file for each table of `emulator.analysis.load(RUN)`; "
+    "`tensorboard`: a file of events; `keras`: the trained weights of a model of your own.",
 )
 @OUT_OPTION(help="Folder of the files; RUN/FORMAT if not given.")
 @RUNS_OPTION

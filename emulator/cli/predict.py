@@ -68,7 +68,8 @@ def predict(
     where t_fc is the same for every g, more groups bring no more updates. In the file, devices may
     be synchronized by groups, barrier or asynchronous; a group shares the mini-batch. Computing
     times that the file does not give come from this host's calibration, which takes seconds.
-    docs/predict.md says what is left out.
+    The prediction leaves out faults, bottlenecks, TCP's slow start, loss, jitter, the overlap of
+    transfer and computing by `training.schedule`, and the evaluator.
 
     COSTS.json gives the times in seconds instead, t_conv for groups of any size:
 

@@ -15,7 +15,8 @@ from .pages import ended, page, require_kept_code
     "figures",
     multiple=True,
     metavar="FIGURE",
-    help="Draw a figure of your own, too, for example --figure ./figures.py:Mine. Repeatable.",
+    help="Draw a figure of your own, too, for example --figure ./figures.py:LossByDevice. "
+    "Repeatable.",
 )
 @click.option(
     "--trust",
@@ -30,8 +31,8 @@ def report(run: str, figures: tuple[str, ...], trust: bool, runs: Path) -> None:
     single file: it can be copied without the run folder.
 
     FIGURE is ./figures.py:Class, a name that an installed package offers, or a mapping with this
-    kind and the fields of the class (docs/own-plugin.md). It replaces the figure of the same name
-    that the run's scenario has.
+    kind and the fields of the class; `emulate new half --from half` writes a figures.py to begin
+    with. It replaces the figure of the same name that the run's scenario has.
 
     Figures in Python files run on this host, with your rights. If a file in RUN has changed since
     the run, the command asks, or is refused without a terminal. Trust no folder of a stranger:
@@ -40,8 +41,8 @@ def report(run: str, figures: tuple[str, ...], trust: bool, runs: Path) -> None:
     \b
     emulate report quickstart                 the latest run of the scenario `quickstart`
     emulate report 8c4eb2                     the run with this id
-    emulate report 8c4eb2 --figure './figures.py:Mine'
-    emulate report 8c4eb2 --figure '{kind: ./figures.py:Mine, window: 50}'
+    emulate report 8c4eb2 --figure './figures.py:LossByDevice'
+    emulate report 8c4eb2 --figure '{kind: ./figures.py:LossByDevice, window: 50}'
     """
     from ..scenario.reading.kept_figures import typed_figures
 

@@ -20,7 +20,7 @@ from .options import JSON_OPTION
 def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     """List the algorithms for the key `training.algorithm`, or the algorithms called NAME.
 
-    Plugins of installed packages (docs/own-plugin.md) follow, each with its family.
+    Plugins of installed packages follow, each with its family.
 
     For each algorithm there is a description, the paper, and the keys of `training` that the name
     sets. To change such a key, override it (`--set training.codec.keep=0.5%`), or write all keys

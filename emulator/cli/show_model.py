@@ -32,15 +32,16 @@ if TYPE_CHECKING:
 def model(
     reference: str, loss: str | None, regression: bool, batch_size: int, as_json: bool
 ) -> None:
-    """Show the Keras model MODEL, a function of a Python file such as ./models.py:build.
+    """Show the Keras model MODEL, a function of a Python file such as ./models.py:cnn.
 
     Shows the layers with their kinds, parameters and outputs, and measures the memory of a device
     and the time of a step on a core of this host, which takes seconds. `emulate check` counts with
     this memory from then on. The exit code is 2 if the model cannot be trained.
 
     \b
+    emulate new lab --from made-up            write models.py, with three models
     emulate model ./models.py:cnn
-    emulate model ./models.py:build --batch-size 32 --json
+    emulate model ./models.py:mobile --batch-size 32 --json
     """
     from ..calibration import measure, store
     from ..calibration.worker_memory import measure_memory

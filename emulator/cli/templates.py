@@ -6,7 +6,11 @@ from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parents[1]
-_SHIPPED = (_PACKAGE.parent / "scenarios" / "templates", _PACKAGE / "templates")
+_SHIPPED = tuple(
+    folder / name
+    for folder in (_PACKAGE.parent / "scenarios", _PACKAGE)
+    for name in ("templates", "own")
+)
 """Folders of the templates, in a checkout and in an installed package."""
 
 _COMPANION = re.compile(r"(?<![\w.])\./([\w-]+\.py)\b")

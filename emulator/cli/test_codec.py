@@ -33,6 +33,7 @@ def test_codec(codec: str, given: tuple[str, ...], as_json: bool) -> None:
     codec breaks a law.
 
     \b
+    emulate new half --from half              write half.py, a codec to begin with
     emulate test-codec ./half.py:Half
     emulate test-codec ./own.py:Mine --set keep=1%
     """

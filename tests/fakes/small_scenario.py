@@ -14,7 +14,9 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios"
 PLAYED = sorted(path for path in SCENARIOS.rglob("*.yaml") if "profiles" not in path.parts)
 FLAKY = SCENARIOS / "flaky-homes.yaml"
 OWN_MODEL = "own-model"
-"""Name of the scenario whose Keras model TensorFlow exports when the scenario is read."""
+"""Name of the template whose Keras model TensorFlow exports when the scenario is read."""
+OWN_MODELS = (OWN_MODEL, "made-up")
+"""Names of all such templates."""
 WRITTEN = yaml.safe_load(FLAKY.read_text())
 
 SMALL = """\
@@ -60,7 +62,7 @@ def addresses(data: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 def rows(names: dict[str, Path]) -> list[Any]:
     """Return a parameter for each file, with its name; those that need TensorFlow are marked."""
-    marks = {OWN_MODEL: pytest.mark.tensorflow}
+    marks = dict.fromkeys(OWN_MODELS, pytest.mark.tensorflow)
     return [
         pytest.param(path, id=name, marks=marks.get(path.stem, ())) for name, path in names.items()
     ]

@@ -23,7 +23,7 @@ NAME = "emulate/node"
 _PACKAGE = Path(__file__).parents[3]
 _SOURCE, _VERSION, _LIBRARIES = "emulate.source", "emulate.version", "emulate.libraries"
 _CHECKOUT = "emulate.checkout"
-_BESIDE = frozenset({"analysis", "templates"})
+_BESIDE = frozenset({"analysis", "own", "templates"})
 """Folders that a wheel carries within the package and a checkout has beside it: no container needs
 them."""
 _MARK = 12
