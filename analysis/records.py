@@ -48,7 +48,11 @@ def frame(path: Path, known: Sequence[str], notes: list[str]) -> pd.DataFrame:
 
 def _frame(rows: Sequence[Record], known: Sequence[str], path: Path) -> pd.DataFrame:
     extra = dict.fromkeys(key for row in rows for key in row if key != "what")
-    frame = pd.DataFrame({key: _column(rows, key) for key in {**dict.fromkeys(known), **extra}})
+    keys = {**dict.fromkeys(known), **extra}
+    try:
+        frame = pd.DataFrame({key: _column(rows, key) for key in keys})
+    except UnicodeEncodeError as error:  # JSON may escape a half of a pair alone
+        raise RunError(f"{path}: holds half of a letter, an unpaired surrogate") from error
     for key, kind in COLUMNS.items():
         lacks = key in _REQUIRED and (key == "at" or key in extra) and frame[key].isna().any()
         if key in frame and (lacks or not _sound(frame[key], kind)):
