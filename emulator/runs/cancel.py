@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 from typing import Any
@@ -37,6 +37,8 @@ class Cancellation:
     def __init__(self) -> None:
         self._over = False
         self._number = 0
+        self.over: Callable[[], bool] = lambda: False
+        """Tells whether the run has come to its own end: signals are ignored from then on."""
 
     def ignore(self) -> None:
         """Let no later signal end the run."""
@@ -44,7 +46,7 @@ class Cancellation:
 
     def take(self, number: int, frame: object) -> None:
         """Handle the signal `number`."""
-        if not self._over:
+        if not self._over and not self.over():
             self._over, self._number = True, number
             raise Canceled(REASONS[signal.Signals(number)])
 

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -113,19 +113,23 @@ class Session:
                 raise self._report
 
     @contextmanager
-    def playing(self) -> Iterator[None]:
+    def playing(self, over: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """Catch the error or signal that ends the run in this block, and keep the cause as
         `ending`.
 
+        `over` tells whether the server has ended the run by itself: the run then keeps its own end,
+        and signals are ignored as those after the block are.
         An Exception is held back until the end of the context. One that a full disk or a lost
         folder explains becomes a HostError. Signals after the block are ignored: the run is over,
         and its summary must be written.
         """
+        self._cancellation.over = over
         try:
             yield
             self.ignore_signals()
         except Canceled as canceled:
-            self.ending = Ending(canceled.reason)
+            if not over():  # the server may have ended the run before it was told to
+                self.ending = Ending(canceled.reason)
         except Exception as error:
             self.ignore_signals()
             self._error, self._report = error, blamed(self.scenario, error)

@@ -270,3 +270,22 @@ def test_a_summary_is_made_of_records_that_pass_by_once(session: Session) -> Non
 )
 def test_an_ending_as_the_logs_last_word(ending: Ending, facts: dict[str, str]) -> None:
     assert ending.facts() == facts
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1])
+@pytest.mark.parametrize("told_before", [False, True])
+def test_a_signal_does_not_end_a_run_that_has_come_to_its_own_end(
+    session: Session, number: int, told_before: bool
+) -> None:
+    """The server may also write its end between the signal and the order to stop."""
+    ended: list[bool] = []
+    with session:
+        with session.playing(lambda: bool(ended)):
+            try:
+                if not told_before:
+                    ended.append(True)
+                os.kill(os.getpid(), number)
+            finally:
+                ended.append(True)
+        session.conclude([])
+    assert session.ending is None

@@ -86,6 +86,11 @@ class DockerRuntime:
         return self._log.given_up
 
     @property
+    def over(self) -> bool:
+        """Whether the server has ended the run without an order of a person."""
+        return self._log.over
+
+    @property
     def shortest_delay(self) -> float:
         """Shortest delay of a link through the box in seconds; 0 without any."""
         return self._world.configs.shortest

@@ -72,8 +72,15 @@ class Conducted:
     client: DockerClient
     session: Session
     load: Load
+    was_over: bool = False
+    """Whether the server had ended the run before this process began to conduct it."""
     made: DockerRuntime | None = None
     """The runtime; None while no containers have been asked for."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the server has ended the run by itself."""
+        return self.was_over or (self.made is not None and self.made.over)
 
     def runtime(self, world: Prepared, view: RunView) -> DockerRuntime:
         """Make the runtime of the containers of `world`."""
@@ -82,16 +89,18 @@ class Conducted:
 
 
 @contextmanager
-def conducting(ready: "HostParts", session: Session) -> Iterator[Conducted]:
+def conducting(
+    ready: "HostParts", session: Session, *, was_over: bool = False
+) -> Iterator[Conducted]:
     """Conduct the run of `session`, which the block plays, and complete its folder at the end.
 
-    A block without any containers completes the folder of a run that is over already.
+    A block without any containers completes the folder of a run that `was_over` already.
     """
     client, folder = ready.client, session.folder
-    conducted = Conducted(client, session, Load())
+    conducted = Conducted(client, session, Load(), was_over)
     left: tuple[str, ...] = ()
     with owned(folder.run), session:
-        with session.playing():
+        with session.playing(lambda: conducted.over):
             try:
                 yield conducted
             finally:

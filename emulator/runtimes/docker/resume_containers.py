@@ -49,7 +49,7 @@ def resume(
     clean_up(ready.client, folder.run)
     session = Session(dead.scenario, dead.timeline, folder, "docker")
     resumes = 0 if lives.over else _cleared(folder)
-    with conducting(ready, session) as conducted:
+    with conducting(ready, session, was_over=lives.over) as conducted:
         if not lives.over:
             rest = rest_of(dead.timeline, lives.now, lives.held)
             _end_faults(folder, lives, dead.timeline, rest)

@@ -6,6 +6,7 @@ from pathlib import Path
 from ...log.records import Record, RecoveredRecord, StartRecord, StopRecord
 from ...log.tail import Tail
 from ...machine.host import Load
+from ...node.config import ENDINGS
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 
 
@@ -30,6 +31,14 @@ class ServerLog:
     def now(self) -> float:
         """Emulated seconds since the run's zero; 0 before."""
         return self._clock.now() - self.zero if self.zero is not None else 0.0
+
+    @property
+    def over(self) -> bool:
+        """Whether the server has ended the run without an order of a person.
+
+        The run ended by itself, too, if this process gave it up as no device was left.
+        """
+        return self.stop is not None and self.stop.reason not in ENDINGS
 
     @property
     def stopped_early(self) -> str:

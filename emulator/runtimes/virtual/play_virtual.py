@@ -97,7 +97,7 @@ def _played(
     with session, records.open("wb") if replayed is not None else CheckedLog(records) as sink:
         log = RunLog(sink, view.record)
         virtual_run = _VirtualRun(session, planned, parts, log, view, replayed)
-        with session.playing():
+        with session.playing(lambda: virtual_run.over):
             virtual_run.play()
         if isinstance(sink, CheckedLog) and sink.left:
             raise _unreached(sink, session)
@@ -162,12 +162,13 @@ class _VirtualRun:
         self._scenario, self._folder = session.scenario, session.folder
         self._parts, self._layout = parts, session.scenario.training.layout
         self._runtime: VirtualRuntime | None = None
+        self._server: ParameterServer | None = None
 
     def play(self) -> None:
         """Describe the run in its folder, unless that is done, then run the events."""
         if self._facts is not None:
             self._describe(self._facts)
-        server = self._assembled()
+        server = self._server = self._assembled()
         self._runtime = VirtualRuntime(
             self._scenario,
             server,
@@ -220,6 +221,11 @@ class _VirtualRun:
     def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:
         every, model = self._plan.checkpoint, self._folder.path / "model.npz"
         return () if every is None else (Checkpoints(server, every, model, self._log),)
+
+    @property
+    def over(self) -> bool:
+        """Whether the server has ended the run by itself, so that its log has a last record."""
+        return self._server is not None and self._server.over
 
     def finish(self) -> None:
         """Write the log's last record and the model, however the run ended."""

@@ -169,6 +169,8 @@ class VirtualRuntime:
 
     def cancel(self, reason: str = "canceled") -> None:
         self.clock.halted = True
+        if self._server.ended:  # by itself, and it waits for the last scores
+            self._server.end(reason, self.clock.now)
 
     def teardown(self) -> None:
         if self._meter:

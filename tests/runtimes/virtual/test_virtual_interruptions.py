@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from emulator.errors import HostError
+from emulator.runtimes.virtual.fleet import Fleet
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 from tests.fakes.plain_records import read
@@ -71,3 +72,39 @@ def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert str(result.value).count("\n") == 0
+
+
+def test_a_signal_behind_the_runs_own_end_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each stage of the ending: the last record, the last sample of traffic, the tidying."""
+    text, sent = SCENARIO.replace("updates: 400", "updates: 20"), list[str]()
+
+    class Late(Onlooker):
+        stage = ""
+
+        def record(self, record: Any) -> None:
+            super().record(record)
+            self.at(str(self.records[-1]["what"]))
+
+        def at(self, stage: str) -> None:
+            if stage == self.stage and {"what": "stop"}.items() <= self.ended().items():
+                sent.append(stage)
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        def ended(self) -> dict[str, Any]:
+            return next((r for r in self.records if r["what"] == "stop"), {})
+
+    def lines(stage: str) -> bytes:
+        view = Late()
+        view.stage = stage
+        with monkeypatch.context() as patched, digits():
+            close = Fleet.close
+            patched.setattr(Fleet, "close", lambda fleet: (view.at("close"), close(fleet)))
+            folder, summary = play(loads(text), tmp_path / (stage or "whole"), view, cores=1)
+        assert (summary["outcome"], summary["stop"]) == ("success", "updates")
+        return (folder / "run.jsonl").read_bytes()
+
+    whole, stages = lines(""), ["stop", "traffic", "close"]
+    assert {stage: lines(stage) == whole for stage in stages} == dict.fromkeys(stages, True)
+    assert set(sent) == set(stages)

@@ -1,0 +1,67 @@
+"""A signal behind the end that the server gave the run leaves the run its end."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from emulator.runs.conductor import run
+from emulator.runs.folder import create
+from emulator.runs.session import Session
+from emulator.runtimes.docker import container_runtime, play_containers
+from emulator.scenario import loads
+from emulator.shaping.backend import Backend
+from tests.fakes.plain_records import read
+from tests.runtimes.docker.test_exits import SCENARIO, Played, Removed
+
+STAGES = ("written", "model", "streams", "containers", "networks")
+
+
+@pytest.mark.parametrize(
+    "stage, reason", [*((stage, "time") for stage in STAGES), ("model", "canceled")]
+)
+def test_a_signal_at_each_stage_of_the_ending(
+    stage: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`written`: the server has written its last record, and the conductor has not read it."""
+    monkeypatch.setattr(container_runtime, "LAST_WRITES", 0.3)
+    folder, scenario = create("pair", tmp_path), loads(SCENARIO)
+    play = Played(folder)
+    runtime, steps = play.runtime, list[str]()
+    session = Session(scenario, (), folder, "docker")
+
+    def at(step: str) -> None:
+        steps.append(step)
+        if step == stage:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def before(step: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: (at(step), work(*given))[1]
+
+    take = runtime._take
+
+    def taking(timeout: float) -> None:
+        if runtime._log.zero is not None and not steps:
+            play.write(0.1, "stop", reason=reason)
+            at("written")
+        elif runtime._log.stop and "model" not in steps:
+            at("model")
+        take(timeout)
+
+    monkeypatch.setattr(runtime, "_take", taking)
+    monkeypatch.setattr(play.wires, "close", before("streams", lambda: None), raising=False)
+    monkeypatch.setattr(container_runtime, "clean_up", before("containers", lambda *of: Removed()))
+    monkeypatch.setattr(play_containers, "clean_up_late", before("networks", lambda *of: ()))
+    ready: Any = SimpleNamespace(client=None, backend=Backend())
+    with play_containers.conducting(ready, session) as conducted:
+        conducted.made = runtime
+        play.write(0.0, "start", devices=2, zero=time.monotonic())
+        run(scenario, (), runtime)
+    assert set(steps) == set(STAGES)
+    assert session.summary["stop"] == reason
+    assert [r["reason"] for r in read(folder.records) if r["what"] == "stop"] == [reason]
