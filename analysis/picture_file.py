@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from unicodedata import category, east_asian_width
 
 from matplotlib.axis import Axis
+from matplotlib.category import StrCategoryFormatter
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager, get_font
 from matplotlib.text import Text
@@ -165,7 +166,7 @@ def _rewrite(figure: Figure, change: Callable[[str, int], str]) -> None:
         ticks |= set(map(id, labels))
         made: Any = axis.get_major_formatter()
         # other formatters write numbers, and know more than their texts
-        if isinstance(made, FixedFormatter | FuncFormatter) and any(
+        if isinstance(made, FixedFormatter | FuncFormatter | StrCategoryFormatter) and any(
             change(label.get_text(), _LABEL) != label.get_text() for label in labels
         ):
             axis.set_major_formatter(FuncFormatter(_changed(made, change)))
