@@ -306,7 +306,9 @@ def _defaults(section: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(section, BaseModel):
         for name, field in type(section).model_fields.items():
             required = field.is_required()
-            yield name, MISSING if required else field.get_default(call_default_factory=True)
+            # pydantic 2.10.0 wants the data even for factories that take none
+            default = field.get_default(call_default_factory=True, validated_data={})
+            yield name, MISSING if required else default
     elif is_dataclass(section):
         for part in fields(section):
             factory = part.default_factory

@@ -1,24 +1,28 @@
 """The image is rebuilt when, and only when, what it is made of has changed."""
 
+import errno
 import io
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import tomllib
+import tracemalloc
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
 from docker.errors import ImageNotFound
 
 from emulator.errors import DeploymentError, HostError
 from emulator.runtimes.docker.client import connect
 from emulator.runtimes.docker.images import libraries, node_image
-from emulator.runtimes.docker.images.build import build
+from emulator.runtimes.docker.images.build import build, packed
 
 ROOT = Path(__file__).parents[3]
 TENSORFLOW = libraries._tensorflow()[1]
@@ -59,7 +63,7 @@ class Engine:
 
     def build(self, **asked: Any) -> Any:
         self.asked = asked
-        with tarfile.open(fileobj=io.BytesIO(asked["fileobj"].read())) as sent:
+        with tarfile.open(fileobj=io.BytesIO(b"".join(asked["fileobj"]))) as sent:
             self.sent = {entry.name: entry for entry in sent}
         name, number = asked["tag"], len(self.found)
         self.found[name] = SimpleNamespace(
@@ -77,6 +81,14 @@ class Engine:
 
     def remove(self, name: str) -> None:
         del self.found[name]
+
+
+class Counting(Engine):
+    """An engine that reads the context and keeps none of it."""
+
+    def build(self, **asked: Any) -> Any:
+        assert sum(map(len, asked["fileobj"])) > 64 << 20
+        return super().build(**asked | {"fileobj": packed({})})
 
 
 # -- whose code is in it
@@ -245,6 +257,53 @@ def test_the_context_is_the_files_named_and_the_same_on_every_host(tmp_path: Pat
     big = engine.sent["lib/big"]
     # Workers run as nobody: what root could read on the host, they must be able to.
     assert (big.mode, big.uid, big.mtime) == (0o644, 0, 0)
+
+
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 513, (1 << 20) - 1, 1 << 20, (1 << 20) + 1])
+def test_the_context_is_the_tar_archive_of_its_files(tmp_path: Path, size: int) -> None:
+    (tmp_path / "big").write_bytes(b"x" * size)
+    context = {"ä" * 120: b"text", "lib/big": tmp_path / "big", "empty": b""}
+    with tarfile.open(fileobj=io.BytesIO(b"".join(packed(context)))) as archive:
+        names = archive.getnames()
+        sent = {name: archive.extractfile(name).read() for name in names}
+    assert names == sorted(context)
+    assert sent == {"ä" * 120: b"text", "lib/big": b"x" * size, "empty": b""}
+
+
+def test_no_folder_for_scratch_files_is_needed_to_send_the_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "missing"))
+    for opener in ("TemporaryFile", "NamedTemporaryFile", "mkdtemp", "mkstemp", "gettempdir"):
+        monkeypatch.setattr(tempfile, opener, full)
+    with (tmp_path / "big").open("wb") as big:
+        big.truncate(64 << 20)  # a file of holes takes no room
+    tracemalloc.start()
+    build(Counting(), "t", {"lib/big": tmp_path / "big"}, base="b")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 << 20  # a few pieces, not the archive
+
+
+def test_a_file_that_cannot_be_packed_is_named(tmp_path: Path) -> None:
+    (tmp_path / "short").write_bytes(b"x" * 600)
+    pieces = packed({"lib/short": tmp_path / "short"})
+    next(pieces)  # the header, which says 600 bytes
+    (tmp_path / "short").write_bytes(b"")
+    with pytest.raises(HostError, match="lib/short: cannot be packed"):
+        list(pieces)
+    with pytest.raises(HostError, match=r"lib/none: cannot be packed.*No such file"):
+        list(packed({"lib/none": tmp_path / "none"}))
+
+
+def test_requests_sends_the_context_a_piece_at_a_time(tmp_path: Path) -> None:
+    context = {"Dockerfile": b"FROM scratch"}
+    asked = requests.Request("POST", "http://engine/build", data=packed(context)).prepare()
+    assert asked.headers["Transfer-Encoding"] == "chunked"
+    assert b"".join(asked.body) == b"".join(packed(context))
 
 
 def test_a_failed_build_says_what_its_step_said() -> None:

@@ -2,10 +2,9 @@
 
 import io
 import tarfile
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 from docker import DockerClient
 from docker.models.images import Image
@@ -14,6 +13,8 @@ from ....errors import DeploymentError, HostError
 
 Context: TypeAlias = Mapping[str, bytes | Path]
 """The contents of each path in the build context, or the file that holds the contents."""
+
+_PIECE = 1 << 20
 
 
 def build(
@@ -29,41 +30,48 @@ def build(
     The Dockerfile in `context` takes `base` as the argument BASE. The engine's layer cache
     applies. Raises a DeploymentError that ends with the output of the failing step.
     """
-    with tempfile.TemporaryFile() as archive:
-        try:
-            _pack(context, archive)
-        except OSError as error:
-            raise HostError(
-                f"{tag}: cannot write the build context to {tempfile.gettempdir()}: "
-                f"{error.strerror}: up to 1 GB is needed: name another folder in TMPDIR"
-            ) from error
-        archive.seek(0)
-        output = client.api.build(
-            fileobj=archive,
-            custom_context=True,
-            tag=tag,
-            buildargs={"BASE": base},
-            labels=labels,
-            rm=True,
-            forcerm=True,
-            decode=True,
-        )
-        _follow(tag, output)
+    output = client.api.build(
+        fileobj=cast(IO[bytes], packed(context)),  # requests sends any iterator, in chunks
+        custom_context=True,
+        tag=tag,
+        buildargs={"BASE": base},
+        labels=labels,
+        rm=True,
+        forcerm=True,
+        decode=True,
+    )
+    _follow(tag, output)
     return client.images.get(tag)
 
 
-def _pack(context: Context, archive: IO[bytes]) -> None:
-    """Write `context` to `archive` as tar; equal contents give equal bytes."""
-    with tarfile.open(fileobj=archive, mode="w") as tar:
-        for name, content in sorted(context.items()):
-            entry = tarfile.TarInfo(name)  # mode 0644, owner root, no date: the same everywhere
-            if isinstance(content, bytes):
-                entry.size = len(content)
-                tar.addfile(entry, io.BytesIO(content))
-            else:
-                entry.size = content.stat().st_size
-                with content.open("rb") as file:
-                    tar.addfile(entry, file)
+def packed(context: Context) -> Iterator[bytes]:
+    """Yield `context` as a tar archive, a piece at a time; equal contents give equal bytes.
+
+    The archive of TensorFlow's libraries has 850 MB; no file and no memory holds all of an
+    archive. Raises a HostError if a file cannot be read, or shrinks meanwhile.
+    """
+    for name, content in sorted(context.items()):
+        entry = tarfile.TarInfo(name)  # mode 0644, owner root, no date: the same everywhere
+        try:
+            with io.BytesIO(content) if isinstance(content, bytes) else content.open("rb") as file:
+                entry.size = file.seek(0, io.SEEK_END)
+                file.seek(0)
+                yield entry.tobuf()
+                yield from _whole(file, entry.size)
+        except OSError as error:
+            raise HostError(f"{name}: cannot be packed for the image: {error}") from error
+        yield bytes(-entry.size % tarfile.BLOCKSIZE)
+    yield bytes(2 * tarfile.BLOCKSIZE)
+
+
+def _whole(file: IO[bytes], size: int) -> Iterator[bytes]:
+    """Yield the first `size` bytes of `file`, a megabyte at a time."""
+    while size:
+        piece = file.read(min(size, _PIECE))
+        if not piece:
+            raise OSError(f"{size} bytes are missing at its end")
+        size -= len(piece)
+        yield piece
 
 
 def _follow(tag: str, output: Iterable[dict[str, Any]]) -> None:
