@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check compose images data bench fuzz soak layers clean engine base
+.PHONY: help demo test check compose images data bench fuzz soak lowest layers clean engine base
 .PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability
 
@@ -60,6 +60,9 @@ fuzz: $(INSTALLED) ## send servers 1,100,000 hostile messages beside honest work
 
 soak: engine $(INSTALLED) data images ## watch memory, descriptors and files for 30 minutes of faults (docs/performance.md)
 	$(BIN)/python -m tests.soak --docs docs
+
+lowest: $(INSTALLED) ## install the lowest versions that pyproject.toml allows, and use them: 2 minutes, 2 GB
+	$(BIN)/python -m tests.fresh_install
 
 table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
 table-residual: ## compare AdaComp by residuals with dense training, two models (docs/residual.md)
