@@ -215,7 +215,8 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
     more = "".join(f", {summary[key]} {words}" for key, words in named.items() if key in summary)
     line("faults", f"{summary['faults_realised']} ({due}{more})")
     for end in summary["exits"]:
-        line("WARNING", f"{end['node']} ended unasked at {end['at']:.1f} s: {end['reason']}")
+        back = "; its supervisor starts it again" if end.get("returns") else ""
+        line("WARNING", f"{end['node']} ended unasked at {end['at']:.1f} s: {end['reason']}{back}")
     for reason in summary["fidelity"]["reasons"]:
         line("WARNING", f"the host did not keep up: {reason}")
     for why in summary["left"]:

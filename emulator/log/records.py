@@ -270,6 +270,9 @@ class ExitRecord(LogRecord, tag="exit"):
     (somebody killed the container through Docker), or empty."""
     reason: str
     """The cause in words."""
+    returns: bool = False
+    """Whether the node's supervisor starts the node again, though the timeline does not say so: a
+    server with `durability`, the evaluator, or a device that a drawn fault `memory` killed."""
 
 
 class StopRecord(LogRecord, tag="stop"):

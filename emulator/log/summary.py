@@ -111,7 +111,12 @@ def summarise(
         **({"fault_effects": effects} if (effects := sums.effects.plain()) else {}),
         "refused": sums.refused,
         "unsent": sums.unsent,
-        "exits": [{"at": end.at, "node": end.node, "reason": end.reason} for end in sums.exits],
+        **({"evaluator_restarts": sums.restarts} if sums.restarts else {}),
+        "exits": [
+            {"at": end.at, "node": end.node, "reason": end.reason}
+            | ({"returns": True} if end.returns else {})
+            for end in sums.exits
+        ],
         "fidelity": _fidelity(sums, shaped),
     }
 
@@ -155,6 +160,8 @@ class _Sums:
     refused: int = 0
     unsent: int = 0
     exits: list[ExitRecord] = field(default_factory=list)
+    restarts: int = 0
+    """Times that the evaluator died and was started again."""
     lateness: LatenessSums = field(default_factory=LatenessSums)
     stop: StopRecord = field(default_factory=lambda: StopRecord(0.0, "failed"))
 
@@ -222,6 +229,7 @@ class _Sums:
                 self.lateness.take(record)
             case ExitRecord():
                 self.exits.append(record)
+                self.restarts += record.node == EVALUATOR and record.returns
             case RecoveredRecord():
                 self.recoveries += 1
                 self.lost += record.lost

@@ -67,7 +67,7 @@ class Supervisor:
         self.meter: LinkMeter | None = None
         """Measures the link, if the link is shaped."""
         self.revivals = Revivals()
-        """Boots of a durable server that died unasked."""
+        """Boots of a durable server, or of the evaluator, that died unasked."""
         self.holds: dict[str, Any] = {}
         """Changed delays of the messages that the server receives, by node."""
         self.sent_delay = self.powers.sent_delay()
@@ -177,8 +177,9 @@ class Supervisor:
             cause = self.part.memory_cause()
             powers.starved = powers.faults.holds("press") and bool(cause)
             returns = powers.starved and any(order["verb"] == "release" for _, order in self.later)
-            say("exit", code=code, cause=cause, returns=returns)
-            if self.revivals.allows(self.node.part, self.clock.now()):
+            revived = self.revivals.allows(self.node.part, self.clock.now())
+            say("exit", code=code, cause=cause, returns=returns or revived)
+            if revived:
                 powers.boot()
                 return False
         return code == 0 or powers.closing or not powers.on_device

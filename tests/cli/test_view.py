@@ -104,6 +104,10 @@ def test_it_knows_who_is_up() -> None:
         item.take(ended if what == "exit" else act(1.0, what, node, 1.0))
         seen.append(item.up)
     assert seen == [1, 1, 0, 0, 1, 2, 1]
+    item.take(full({"at": 1.0, "what": "exit", "node": "evaluator"}))
+    assert item.up == 1
+    item.take(full({"at": 2.0, "what": "hello", "node": "b", "incarnation": 1}))
+    assert item.up == 2
 
 
 def test_it_knows_what_comes_next() -> None:

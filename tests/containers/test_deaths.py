@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -32,16 +33,20 @@ def latest(tmp_path):
     return Outcome({"run": folder, **json.loads((folder / "summary.json").read_text())})
 
 
-def test_devices_that_are_shot_or_unplugged_are_told_of(start, client, tmp_path):
+def test_deaths_are_on_record_and_the_evaluator_comes_back(start, client, tmp_path):
     process, wanted = start(WORLD), demand(loads(WORLD))
     files = room_in_memory(tmp_path)  # about: other work may write there, too
     limits = {"server": wanted.server_limit, "evaluator": wanted.evaluator_limit}
     (shot,) = containers(client, tmp_path, "shot")
     (unplugged,) = containers(client, tmp_path, "unplugged")
+    (evaluator,) = containers(client, tmp_path, "evaluator")
     for node, limit in limits.items():
         (container,) = containers(client, tmp_path, node)
         more = container.attrs["HostConfig"]["Memory"] - limit
         assert more == 0 if node == "evaluator" or not files else more > 0
+    processes = evaluator.top(ps_args="-eo pid,args")["Processes"]
+    (measuring,) = [int(pid) for pid, words in processes if "emulator.node.role" in words]
+    os.kill(measuring, signal.SIGKILL)
     shot.kill()
     (name,) = unplugged.attrs["NetworkSettings"]["Networks"]
     client.networks.get(name).disconnect(unplugged)
@@ -50,8 +55,17 @@ def test_devices_that_are_shot_or_unplugged_are_told_of(start, client, tmp_path)
     reasons = {end["node"]: end["reason"] for end in run.said("exit")}
     assert reasons["shot"] == "somebody ended its container through Docker (signal 9)"
     assert "exit code 1: the network interface eth0 is gone" in reasons["unplugged"]
-    assert {end["node"] for end in run.summary["exits"]} == reasons.keys() == {"shot", "unplugged"}
-    assert run.summary["outcome"] == "success" and run.summary["fidelity"]["kept_up"]
+    ended = {end["node"]: end.get("returns", False) for end in run.summary["exits"]}
+    assert ended == {"shot": False, "unplugged": False, "evaluator": True}
+    assert reasons["evaluator"] == "killed by signal 9" and ended.keys() == reasons.keys()
+    assert run.summary["evaluator_restarts"] == 1 and run.summary["final_accuracy"]
+    first, again = run.said("hello", node="evaluator")
+    assert (first["incarnation"], again["incarnation"]) == (0, 1)
+    assert run.said("evaluation")[-1]["scored"] > again["at"]
+    assert run.summary["outcome"] == "success"
+    busy = "short of processor time"  # other work on the host
+    assert not [reason for reason in run.summary["fidelity"]["reasons"] if busy not in reason]
+    assert "evaluator ended unasked" in result and "its supervisor starts it again" in result
     assert "WARNING      shot ended unasked" in result
     assert {record["node"] for record in run.said("update") if record["at"] > 4} == {"left"}
 

@@ -188,6 +188,14 @@ EXIT: PlainRecord = {"at": 1.0, "what": "exit", "node": "a", "code": -9, "reason
 
 def test_nodes_that_ended_unasked_are_named() -> None:
     assert summary([EXIT])["exits"] == [{"at": 1.0, "node": "a", "reason": "why"}]
+    assert "evaluator_restarts" not in summary([EXIT])
+
+
+def test_deaths_of_the_evaluator_that_it_comes_back_from_are_counted() -> None:
+    died = EXIT | {"node": "evaluator"}
+    result = summary([died | {"returns": True}, died | {"returns": True}, died])
+    assert result["evaluator_restarts"] == 2
+    assert [end.get("returns", False) for end in result["exits"]] == [True, True, False]
 
 
 # -- whether the host kept up ----------------------------------------------------------------------

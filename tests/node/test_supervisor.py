@@ -12,10 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from emulator.core.plan import Durability
 from emulator.node import supervisor
-from emulator.node.config import MeasuredLink, Network, NodeConfig
+from emulator.node.config import EvaluatorRole, MeasuredLink, Network, NodeConfig
 from emulator.shaping.command import Command
 from tests.fakes.supervised import BORN, NETWORK, SERVER, WORKER, Make, alive, born, whats
+
+DURABLE = msgspec.structs.replace(
+    SERVER, plan=msgspec.structs.replace(SERVER.plan, durability=Durability())
+)
+EVALUATOR = EvaluatorRole(WORKER.connection, 1)
 
 # -- from birth to death ---------------------------------------------------------------------------
 
@@ -152,6 +158,20 @@ def test_a_server_whose_part_dies_does_not(make: Make) -> None:
     container = make(part="import os; os.kill(os.getpid(), 9)", role=SERVER)
     assert container.hear("exit")["code"] == -9
     container.end()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", [DURABLE, EVALUATOR])
+def test_a_part_that_can_come_back_is_started_again_until_it_dies_too_often(
+    make: Make, role: Any
+) -> None:
+    container = make(part="import os; os.kill(os.getpid(), 9)", role=role)
+    code, heard = container.end()
+    returns = [report["returns"] for report in heard if report["what"] == "exit"]
+    assert (code, returns) == (0, [True] * 4 + [False])
+    assert container.process.stderr
+    said = container.process.stderr.read().decode()
+    assert "it died 5 times within" in said and "is not started again" in said
 
 
 @pytest.mark.slow

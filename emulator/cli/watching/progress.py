@@ -10,6 +10,7 @@ from ...log.fault_records import FaultRecord
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
+    HelloRecord,
     RefusedRecord,
     StartRecord,
     TrafficRecord,
@@ -73,8 +74,10 @@ class Progress:
                     self.error = record.error
             case RefusedRecord():
                 self.refused += record.count
-            case ExitRecord():
+            case ExitRecord() if record.node in self.devices:
                 self._silenced.add((record.node, _EXIT))
+            case HelloRecord():
+                self._silenced.discard((record.node, _EXIT))
             case FaultRecord():
                 self._take_fault(record)
 

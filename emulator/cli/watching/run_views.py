@@ -92,7 +92,8 @@ def _words(record: Record, travelled: Travelled | None) -> str:
         case StopRecord():
             return f"stop: {record.reason}" + (f" ({record.detail})" if record.detail else "")
         case ExitRecord():
-            return f"{record.node} ended unasked: {record.reason}"
+            back = "; its supervisor starts it again" if record.returns else ""
+            return f"{record.node} ended unasked: {record.reason}{back}"
         case RefusedRecord():
             times = f" ({record.count} times)" if record.count > 1 else ""
             return f"refused {record.node}: {record.reason}{times}"

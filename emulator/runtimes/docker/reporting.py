@@ -112,7 +112,7 @@ class Reports:
         """
         if self._zero is None:
             raise DeploymentError(self._obituary(node))
-        self._record(now, node, {"what": "exit", **how._asdict()})
+        self._record(now, node, {"what": "exit", **how._asdict(), "returns": returns})
         if node not in self._vital and not returns:
             self._survivors.ended(node, round(now - self._zero, 6))
 
