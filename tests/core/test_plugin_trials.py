@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from emulator import aggregation, codecs, modulation, optimizers, schedules, synchronization
+from emulator.core import plugin_trials
 from emulator.core.codec_laws import BrokenLaw
 from emulator.core.plugin_trials import TRIALS
 from emulator.layout import Layout, Variable
@@ -108,3 +109,15 @@ class Descent:
 def test_a_wrong_result_is_refused(part: str, plugin: Any, says: str) -> None:
     with pytest.raises(BrokenLaw, match=says):
         TRIALS[part](plugin, LAYOUT, ("a-0", "a-1"))
+
+
+def test_attributes_count_where_annotations_are_made_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Lazy:
+        """A protocol as Python 3.14 makes it: its `vars` hold no annotations."""
+
+        def step(self) -> None: ...
+
+    monkeypatch.setattr(plugin_trials.inspect, "get_annotations", lambda cls: {"everywhere": bool})
+    assert plugin_trials._methods(Lazy) == ["step", "everywhere"]
