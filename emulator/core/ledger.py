@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from ..codecs.accounting import accounting
 from ..codecs.base import Codec
@@ -41,6 +42,7 @@ from .messages import (
     UpdateSegment,
 )
 from .refusals import Refusals, Tally
+from .seen_pushes import SeenPushes
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,6 +72,9 @@ class Ledger:
         self._unused: set[str] = set()  # nodes that have made nothing of the model sent last
         self._repeated: dict[str, tuple[int, Tally]] = {}  # their further pulls, with the version
         self._unsent: dict[str, Tally] = {}
+        self._applied: dict[str, int] = {}  # pushes with a ticket that were applied, by node
+        self._again: dict[str, int] = {}  # pushes that are on record already, by node
+        self._kept = SeenPushes()  # pushes that were in the state of the last recovery
 
     @property
     def push_bytes(self) -> int:
@@ -126,6 +131,22 @@ class Ledger:
             group = groups.group(arrival.update.node) if groups else None
             self._update(arrival, version, staleness, divisor, at, group)
 
+    def applied(self) -> dict[str, int]:
+        """Return the number of pushes with a ticket that were applied, by node."""
+        return dict(self._applied)
+
+    def recover(self, booked: Mapping[str, int], kept: dict[str, Any]) -> None:
+        """Book no bytes for pushes that came back with a state and are on record already.
+
+        `booked` is the number of records, by node, of updates since the state; `kept` has the
+        pushes of the state, as `SeenPushes.plain`. The pushes of a node are applied in their order.
+        """
+        self._again = {
+            node: max(booked.get(node, 0), self._again.get(node, 0))
+            for node in (*booked, *self._again)
+        }
+        self._kept.restore(kept)
+
     def _update(
         self,
         arrival: Arrival,
@@ -140,6 +161,9 @@ class Ledger:
         if arrival.earlier:
             pushed = wire.total([*map(self._pushed, arrival.earlier), pushed])
         self._push_bytes += pushed.total
+        again = self._is_again(arrival)
+        if again:
+            pushed = wire.Pushed(0, 0, 0, 0)
         self._log.write(
             UpdateRecord(
                 at,
@@ -155,11 +179,23 @@ class Ledger:
                 indices=pushed.indices,
                 headers=pushed.headers,
                 framing=pushed.framing,
-                paper=self._paper(gradient),
+                paper=None if again else self._paper(gradient),
                 segments=1 + len(arrival.earlier),
                 group=group,
+                again=again,
             )
         )
+
+    def _is_again(self, arrival: Arrival) -> bool:
+        """Count the push; return whether it came back with the server's state and is on record
+        already."""
+        node = arrival.update.node
+        if arrival.update.ticket is not None:
+            self._applied[node] = self._applied.get(node, 0) + 1
+        if not self._again.get(node):
+            return False
+        self._again[node] -= 1
+        return all(map(self._kept.knows, (*arrival.earlier, arrival.update)))
 
     def _pushed(self, piece: Update | UpdateSegment) -> wire.Pushed:
         count = self._codec.count(piece.frames)

@@ -22,14 +22,23 @@ class SeenPushes:
         if key is None:
             return False
         node, ticket, piece = key
-        last, pieces = self._last.get(node, (-1, set()))
-        if ticket < last or (ticket == last and (piece in pieces or 1 in pieces)):
+        if self.knows(message):
             return True
+        last, pieces = self._last.get(node, (-1, set()))
         if ticket > last:
             self._last[node] = ticket, {piece}
         else:
             pieces.add(piece)
         return False
+
+    def knows(self, message: Message) -> bool:
+        """Return whether `message` is a push, or a piece of one, that was noted."""
+        key = _key(message)
+        if key is None:
+            return False
+        node, ticket, piece = key
+        last, pieces = self._last.get(node, (-1, set()))
+        return ticket < last or (ticket == last and (piece in pieces or 1 in pieces))
 
     def refused(self, message: Message) -> None:
         """Forget the pieces of the update of which the server refused `message`, a piece.

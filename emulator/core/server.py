@@ -9,8 +9,9 @@ Whoever drives it passes `now`, and asks `deadline()` when it wants to be called
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..codecs.base import Codec
 from ..errors import WireError
@@ -267,6 +268,14 @@ class ParameterServer:
         device needs the model beside the message.
         """
         return self._exchanges.held()
+
+    def applied(self) -> dict[str, int]:
+        """Return the number of pushes with a ticket that were applied, by node."""
+        return self._ledger.applied()
+
+    def recover(self, booked: Mapping[str, int], kept: dict[str, Any]) -> None:
+        """Book the bytes of no push twice that came back with a state, as `Ledger.recover`."""
+        self._ledger.recover(booked, kept)
 
     # -- phases --------------------------------------------------------------------------------
 

@@ -110,6 +110,9 @@ class UpdateRecord(LogRecord, tag="update"):
     group: int | None = None
     """Number of the device's compute group, from 0; absent with one group, or one for each
     device."""
+    again: bool = False
+    """Whether the push waited in the state with which the server came back, and a lost update has
+    it already: then its bytes are in that record, and the four parts here are 0."""
 
 
 class RefusedRecord(LogRecord, tag="refused"):

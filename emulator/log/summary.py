@@ -75,7 +75,7 @@ def summarise(
         costs.take(evaluation, travelled)
     stop, (outcome, detail) = sums.stop, _ended(sums, trained)
     push = {**sums.push, "total": sum(sums.push.values())}
-    dense = (sums.updates + sums.lost) * dense_push  # pushes that were lost did travel
+    dense = sums.pushes * dense_push
     dense_models, crossed = sums.pulls * dense_pull, sums.travelled.crossed
     both = push["total"] + sums.travelled.pulled + crossed
     return {
@@ -128,6 +128,8 @@ class _Sums:
     updates: int = 0
     recoveries: int = 0
     """Times that the server came back from its disk."""
+    again: int = 0
+    """Updates whose push is in the record of a lost update, too: it came back with the state."""
     lost: int = 0
     """Updates that it did not come back with."""
     push: dict[str, int] = field(
@@ -166,6 +168,11 @@ class _Sums:
     stop: StopRecord = field(default_factory=lambda: StopRecord(0.0, "failed"))
 
     @property
+    def pushes(self) -> int:
+        """Number of pushes that travelled; those of lost updates did, too."""
+        return self.updates + self.lost - self.again
+
+    @property
     def accuracy(self) -> float | None:
         """The last accuracy; None without an evaluation, or if not finite."""
         return self.evaluations[-1][0].accuracy if self.evaluations else None
@@ -187,6 +194,7 @@ class _Sums:
         match record:
             case UpdateRecord():
                 self.updates += 1
+                self.again += record.again
                 push = self.push
                 push["values"] += record.values
                 push["indices"] += record.indices
@@ -258,8 +266,7 @@ def _ended(sums: _Sums, trained: bool) -> tuple[str, str]:
 
 def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
     """Return `paper_push_bytes`: by kind of layer, the compression as the codec's paper counts."""
-    pushes = sums.updates + sums.lost
-    dense = {kind: 4 * parameters.get(kind, 0) * pushes for kind in sums.paper}
+    dense = {kind: 4 * parameters.get(kind, 0) * sums.pushes for kind in sums.paper}
     by_kind = {
         kind: {"bytes": counted, "ratio": round(dense[kind] / counted, 3) if counted else None}
         for kind, counted in sums.paper.items()

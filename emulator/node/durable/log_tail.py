@@ -1,6 +1,7 @@
 """The end of `run.jsonl`, at which a recovered server goes on without a doubled or a torn line."""
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,24 +50,26 @@ class LogTail:
         """Bring the lines to the disk: they survive a loss of power. Other threads may write."""
         os.fsync(self._file)
 
-    def replayed(self) -> int:
+    def replayed(self) -> tuple[int, dict[str, int]]:
         """End the replay; return the version of the last update in the lines behind the replayed
-        part.
+        part, and the largest number of updates by node between two recoveries in these lines.
 
         They are 0 unless the disk has lost inputs, or none were kept. Their updates are lost.
         Updates before a recovery in these lines count only as far as that recovery kept them.
         """
-        lost = 0
+        lost, booked, most = 0, Counter[str](), Counter[str]()
         with self._path.open("rb") as file:
             file.seek(self.position)
             for line in file:
                 record = _parsed(line)
                 if isinstance(record, UpdateRecord):
                     lost = max(lost, record.version)
+                    booked[record.node] += 1
                 elif isinstance(record, RecoveredRecord):
                     lost = record.version
+                    most, booked = most | booked, Counter()
         self.position = self._length
-        return lost
+        return lost, most | booked
 
     def has_begun(self) -> bool:
         """Return whether the file has the record of the run's zero."""

@@ -56,7 +56,10 @@ def recovered(
     server = DurableServer(build(log), folder, tail, plan.durability)
     begun = tail.has_begun()
     _restore(server, folder, tail, plan.durability)
-    lost = max(0, tail.replayed() - server.version)  # updates of which only the log tells
+    last, booked = tail.replayed()
+    lost = max(0, last - server.version)  # updates of which only the log tells
+    if booked:
+        server.server.recover(booked, server.seen.plain())
     if begun and server.server.zero is None:
         raise ValueError(f"{output / FOLDER}: no state and no inputs of the run can be read")
     folder.discard_from(server.number)

@@ -5,6 +5,7 @@ is the server that died. With `{every: TIME}` it comes back as it was at the las
 time.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 
 from ...core.plan import Durability
@@ -85,14 +86,19 @@ class VirtualCrashes:
         if self._every is not None and self._server.zero is not None:
             also = (ConstantState, MeasuredState)
             self._state = freeze(self._server, opaque=True, also=also)
+            self._booked: dict[str, int] = {}  # updates on record since the state, by node
             self._seen = self._endpoint.seen.plain() if self._endpoint.seen else {}
 
     def _recover(self) -> int:
         """Bring the server to the last state; return the number of updates that are lost."""
         if self._every is None:
             return 0
-        version = self._server.version
+        version, applied = self._server.version, Counter(self._server.applied())
         thaw(self._server, self._state)
         if self._endpoint.seen:
             self._endpoint.seen.restore(self._seen)
+        applied.subtract(self._server.applied())
+        for node, count in applied.items():
+            self._booked[node] = max(count, self._booked.get(node, 0))
+        self._server.recover(self._booked, self._seen)
         return version - self._server.version

@@ -234,3 +234,33 @@ def test_nothing_readable_is_an_error(tmp_path):
         path.write_bytes(np.random.default_rng(0).bytes(1000))
     with pytest.raises(ValueError, match="no state and no inputs"):
         fleet.boot()
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_push_that_came_back_with_the_state_has_its_bytes_once(name, tmp_path):
+    """It crossed its link once, however often the server applies it."""
+    fleet = DurableFleet(plan_of(durability=Durability(30.0), **PLANS[name]), tmp_path, seed=5)
+    fleet.begin()
+    fleet.server.tick(fleet.now)
+    for node in "abcd":
+        fleet.pull(node)
+    models = dict(fleet.models)
+    early, *late = models
+    fleet.push(early)  # waits in the state, if pushes wait at all
+    fleet.now += 31.0
+    fleet.server.tick(fleet.now)
+    fleet.server._saving.result()
+    for life in range(3):
+        for node in late:  # each pushes anew, over a new connection
+            fleet.models[node] = models[node]
+            fleet.push(node)
+        if life < 2:
+            fleet.boot()
+    updates = [r for r in read(tmp_path / "run.jsonl") if isinstance(r, UpdateRecord)]
+    applied = {node: [r for r in updates if r.node == node] for node in "abcd"}
+    assert sum(not r.again for r in applied[early]) <= 1
+    assert not any(r.again for node in late for r in applied[node])
+    again = [r for r in updates if r.again]
+    assert not any(r.values or r.indices or r.headers or r.framing for r in again)
+    assert bool(again) == (len(applied[early]) > 1)
+    assert again or name not in ("softsync", "barrier", "local")

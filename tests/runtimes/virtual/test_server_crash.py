@@ -1,12 +1,16 @@
 """The server dies in virtual time, and comes back with what its durability has kept."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import analysis
 from analysis import run_warnings
+from emulator.core.messages import Request, Update
 from emulator.errors import ScenarioError
+from emulator.log.writing import microseconds
+from emulator.runtimes.virtual.unanswered_pushes import UnansweredPushes
 from emulator.scenario import loads
 from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import SCENARIO, played
@@ -141,3 +145,37 @@ def test_a_dead_server_saves_no_checkpoint(tmp_path: Path) -> None:
     _, _, onlooker = played(tmp_path, *parts, text=CRASHING)  # down from 2.5 s to 4 s
     saved = [record["at"] for record in split(onlooker.records, "checkpoint")]
     assert saved == [0.5, 1.0, 1.5, 2.0, 2.5, 4.0, 4.5, 5.0, 5.5, 6.0]
+
+
+@pytest.mark.parametrize(
+    "synchronization", ["barrier", "softsync", "{kind: fedavg, clients: 60%, patience: 4s}"]
+)
+@pytest.mark.parametrize("every", ["700ms", "300ms", "1s"])
+def test_a_push_that_came_back_with_a_state_has_its_bytes_once(
+    synchronization: str, every: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No push is booked more often than its device has sent it."""
+    sent, before = Counter[tuple[object, ...]](), UnansweredPushes.before
+
+    def sending(own: UnansweredPushes, message: Request) -> list[Request]:
+        messages = before(own, message)
+        sent.update(
+            (each.node, each.loss, microseconds(each.compute))
+            for each in messages
+            if isinstance(each, Update)
+        )
+        return messages
+
+    monkeypatch.setattr(UnansweredPushes, "before", sending)
+    crashes = CRASHING.replace("faults:", "faults:\n  - {kind: server-crash, at: 5s, lasts: 1s}")
+    crashes = crashes.replace("algorithm: adacomp", "codec: {kind: topk, keep: 5%}")
+    parts = (f"training.synchronization={synchronization}", f"server.durability={{every: {every}}}")
+    _, summary, onlooker = played(tmp_path, "stop={time: 8s}", *parts, text=crashes)
+    updates = split(onlooker.records, "update")
+    pushes = [(u["node"], u["loss"], microseconds(u["compute"])) for u in updates]
+    assert set(pushes) <= {*sent}
+    booked = Counter(push for push, u in zip(pushes, updates, strict=True) if not u.get("again"))
+    assert booked <= sent
+    assert summary["push_bytes"]["total"] == sum(
+        u[part] for u in updates for part in ("values", "indices", "headers", "framing")
+    )
