@@ -7,10 +7,9 @@ from pathlib import Path
 
 from ..errors import EmulatorError
 from ..log.lines import read_timeline
-from ..machine import lock
 from ..scenario import Scenario, Timed, load
 from ..world.verbs import Action
-from .folder import RunFolder, conductor, require_plain
+from .folder import RunFolder, conductor, mended, require_plain
 from .results import failed_resumably, read_json
 from .unchanged_files import require_same_packages, require_unchanged
 
@@ -28,10 +27,6 @@ class DeadRun:
     """The schedule of the run, as its folder has it."""
 
 
-_RESUMER = "resume.pid"
-"""File in a run's folder that is locked while the run is resumed."""
-
-
 @contextmanager
 def resuming(path: Path) -> Iterator[DeadRun]:
     """Let no other process resume the run in the folder at `path` during the block; yield the run.
@@ -40,7 +35,7 @@ def resuming(path: Path) -> Iterator[DeadRun]:
     folder.
     """
     require_plain(path)
-    with lock.held_alone(path / _RESUMER, f"{path.name} is being resumed"):
+    with mended(path):
         yield dead_run(path)
 
 

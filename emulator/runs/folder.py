@@ -17,6 +17,8 @@ from ..machine.made_files import made_as
 RUNS = Path("runs")
 
 _CONDUCTOR = "conductor.pid"
+_MENDER = "resume.pid"
+"""File that is locked while a dead run is resumed, or the files of its nodes are gathered."""
 _NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 """Name of a run's folder: when the run began (UTC), and its id."""
 
@@ -103,6 +105,14 @@ def _point(link: Path, target: str) -> None:
     new.unlink(missing_ok=True)
     new.symlink_to(target)
     new.replace(link)
+
+
+def mended(folder: Path) -> AbstractContextManager[None]:
+    """Let no other process resume the run in `folder`, or gather its files, during the block.
+
+    Raises HostError if another process is at it.
+    """
+    return lock.held_alone(folder / _MENDER, f"{folder.name} is being resumed or gathered")
 
 
 def conductor(folder: Path) -> int | None:

@@ -13,7 +13,7 @@ from ..log.lines import parse
 from ..log.merging import merge
 from ..log.records import StartRecord, StopRecord
 from ..plugins.plain_files import read_plain
-from .folder import RunFolder
+from .folder import RunFolder, conductor, mended
 from .rescue import rescue
 
 _MODEL = "model.npz"
@@ -58,9 +58,23 @@ def recover(path: Path) -> bool:
     Returns whether `emulate resume` can go on with the run: if the server's durable state is there,
     the files of the nodes stay, and the results are written anew by each call, since the run may
     have gone on meanwhile. Does nothing to a folder that is complete. Raises an EmulatorError if
-    the logs are damaged or the folder cannot be written.
+    the logs are damaged or the folder cannot be written, or if another process gathers or resumes
+    the run.
     """
     folder = RunFolder(path, path.name.rpartition("-")[2])
+    complete = (path / "summary.json").is_file()
+    changing = folder.server.is_dir() or folder.work.is_dir()
+    if not changing or (complete and folder.records.is_file()):  # it may be on a read-only disk
+        return complete and failed_resumably(folder)
+    with mended(path):
+        if (pid := conductor(path)) is not None:  # resumed since the caller has looked
+            raise EmulatorError(f"{path.name} is running (process {pid})")
+        return _recover(folder)
+
+
+def _recover(folder: RunFolder) -> bool:
+    """Do the work of `recover` while no other process changes the folder."""
+    path = folder.path
     complete = (path / "summary.json").is_file()
     unfinished = (folder.server / "run.jsonl").is_file()
     dead = unfinished and durable(folder) and not complete

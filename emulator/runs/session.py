@@ -151,7 +151,8 @@ class Session:
         """
         unwritable = self._unwritable(error) if isinstance(error, OSError) else None
         report: Exception = unwritable or error
-        if self._error and not isinstance(self._error, OSError):
+        before = None if isinstance(self._error, OSError) else self._error
+        if before and str(before) != str(report):  # a changed log differs at each write
             report.add_note(f"before that: {self._error}")
         if report is not error:
             raise report from self._error or error

@@ -6,11 +6,13 @@ import json
 import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.errors import EmulatorError
 from emulator.log.merging import merge
 from emulator.runs import results
 from emulator.runs.folder import RunFolder
@@ -187,3 +189,35 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         results.write_json(path, {"loss": float("nan")})
     assert json.loads(path.read_text()) == {"updates": 1}
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("durable", [False, True])
+def test_two_that_recover_one_run_at_once_destroy_nothing(
+    durable: bool, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second begins when the first has half of the log; it is refused, and may come again."""
+    if durable:
+        (folder.server / "durable").mkdir()
+    refused: list[str] = []
+
+    def second(logs: Any, sink: Any, last: Any = None) -> None:
+        sink.write(b"half of ")
+        with monkeypatch.context() as alone:
+            alone.setattr(results, "merge", merge)
+            try:
+                results.recover(folder.path)
+            except EmulatorError as error:
+                refused.append(str(error))
+        sink.seek(0)
+        sink.truncate()
+        merge(logs, sink, last)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(results, "merge", second)
+        results.recover(folder.path)
+    assert refused == [f"{folder.path.name} is being resumed or gathered by another process"]
+    whole = [*SERVER[:2], *DEVICES, SERVER[2]]
+    assert list(read(folder.records)) == whole
+    results.recover(folder.path)
+    assert list(read(folder.records)) == whole
+    assert not list(folder.path.glob("*.pid"))

@@ -289,3 +289,9 @@ def test_a_signal_does_not_end_a_run_that_has_come_to_its_own_end(
                 ended.append(True)
         session.conclude([])
     assert session.ending is None
+
+
+def test_an_error_that_the_conclusion_raises_again_is_told_once(session: Session) -> None:
+    with pytest.raises(DeploymentError, match="differs") as raised:
+        play(session, fail(DeploymentError("it differs")), fail(DeploymentError("it differs")))
+    assert getattr(raised.value, "__notes__", []) == []

@@ -68,7 +68,7 @@ def test_a_run_is_resumed_by_one_process_at_a_time(whole) -> None:
     killed(folder, log[:3000])
     with resuming(folder) as dead:
         again = resuming(folder)
-        with pytest.raises(EmulatorError, match="is being resumed by another process"):
+        with pytest.raises(EmulatorError, match="is being resumed or gathered by another process"):
             again.__enter__()
         with digits():
             resume(dead, Onlooker(), cores=1)
