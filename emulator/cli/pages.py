@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,7 +120,7 @@ def ended(name: str, runs: Path, *, trust: bool = False) -> Path:
         )
     if not trust and not (folder / "summary.json").is_file():
         require_kept_code(folder)  # the run's server is made again, with its plugins
-    if recover(folder):
+    if recover(folder, partial(click.echo, err=True)):
         resume = f"emulate resume {folder.name.rpartition('-')[2]}"
         how = "failed" if (folder / "summary.json").is_file() else "died before its end"
         click.echo(f"{folder.name} {how}: `{resume}` goes on with it", err=True)

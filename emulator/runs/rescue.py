@@ -14,6 +14,8 @@ class Rescued(NamedTuple):
     """Last lines of the server's log that its end kept from `run.jsonl`."""
     failure: str = ""
     """Why there is no model; empty if there is one."""
+    older: str = ""
+    """Both versions, and the reason, if the model is older than the log; else empty."""
 
 
 def rescue(folder: RunFolder) -> Rescued:
@@ -24,18 +26,18 @@ def rescue(folder: RunFolder) -> Rescued:
     of it, so the model may contain updates that are only in `Rescued.lines`.
     """
     try:
-        return Rescued(_write(folder, folder.path / "model.npz"))
+        return _write(folder, folder.path / "model.npz")
     except (EmulatorError, ImportError, LookupError, OSError, TypeError, ValueError) as error:
         return Rescued([], f"no model.npz: the server's state gives none: {error}")
 
 
-def _write(folder: RunFolder, path: Path) -> list[bytes]:
-    """Write the model of the run in `folder` to `path`; return the lines that its log lacks."""
+def _write(folder: RunFolder, path: Path) -> Rescued:
+    """Write the model of the run in `folder` to `path`."""
     # late: these take long to import, and few commands need them
     from ..learners.own_export import ready
     from ..models import OwnModel, saved_model
     from ..models.saved_model import SavedModel
-    from ..node.durable.recovery import last_state
+    from ..node.durable.recovery import damage, last_state
     from ..node.server_role import from_plan
     from ..scenario import load
     from .data_split import split_data
@@ -47,10 +49,15 @@ def _write(folder: RunFolder, path: Path) -> list[bytes]:
     initial = None if training.initial is None else Path(training.initial)
     needed = training.cut is not None or isinstance(training.network, OwnModel)
     graph = ready(training.network, scenario.seed) if needed else Path()
-    server, lines = last_state(
+    server, lines, logged = last_state(
         folder.server, planned, lambda log: from_plan(planned, log, initial, graph)
     )
     state = server.model
     model = SavedModel(state.snapshot(), state.version, server.whole, state.optimizer_state())
     saved_model.write(path, model)
-    return lines
+    if logged == state.version:
+        return Rescued(lines)
+    older = f"model.npz has version {state.version:,}, and the log's last is {logged:,}"
+    return Rescued(
+        lines, older=older + (damage(folder.server) or ": the state on the disk ends there")
+    )

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -38,7 +38,8 @@ def keep(folder: RunFolder, last: Mapping[str, Any] | None = None) -> str:
     for `emulate resume`.
 
     A model that the server did not write itself comes from the server's durable state, and if that
-    gives none, from the last checkpoint. Returns why there is no model at all, else empty.
+    gives none, from the last checkpoint. Returns why there is no model at all, or why it is older
+    than the log; else empty.
     """
     if (folder.server / _MODEL).is_file():
         _merge(folder, last)
@@ -49,11 +50,15 @@ def keep(folder: RunFolder, last: Mapping[str, Any] | None = None) -> str:
         rest.writelines(rescued.lines)
         rest.flush()
         _merge(folder, last, Path(rest.name))
-    return "" if not rescued.failure or _copy_model(folder) else rescued.failure
+    if not rescued.failure:
+        return rescued.older
+    return "" if _copy_model(folder) else rescued.failure
 
 
-def recover(path: Path) -> bool:
+def recover(path: Path, tell: Callable[[str], object] = lambda note: None) -> bool:
     """Save the logs and the model of a run after its conductor was killed.
+
+    `tell` is called with the reason if there is no model, or one that is older than the log.
 
     Returns whether `emulate resume` can go on with the run: if the server's durable state is there,
     the files of the nodes stay, and the results are written anew by each call, since the run may
@@ -69,10 +74,10 @@ def recover(path: Path) -> bool:
     with mended(path):
         if (pid := conductor(path)) is not None:  # resumed since the caller has looked
             raise EmulatorError(f"{path.name} is running (process {pid})")
-        return _recover(folder)
+        return _recover(folder, tell)
 
 
-def _recover(folder: RunFolder) -> bool:
+def _recover(folder: RunFolder, tell: Callable[[str], object]) -> bool:
     """Do the work of `recover` while no other process changes the folder."""
     path = folder.path
     complete = (path / "summary.json").is_file()
@@ -83,7 +88,8 @@ def _recover(folder: RunFolder) -> bool:
     if dead or (unfinished and not folder.records.is_file()):
         try:
             if dead:
-                keep(folder)
+                if note := keep(folder):
+                    tell(note)
             else:
                 gather(folder)
         except OSError as error:

@@ -158,3 +158,46 @@ def test_a_state_that_cannot_be_read_gives_no_model(folder: RunFolder, fleet: Du
     (folder.server / "checkpoint.npz").write_bytes(b"the last one")
     assert results.keep(folder, FAILED) == ""
     assert (folder.path / "model.npz").read_bytes() == b"the last one"
+
+
+def flip(path: Path, share: float) -> None:
+    content = bytearray(path.read_bytes())
+    content[int(share * len(content))] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "name, spoil",
+    [
+        ("flipped", lambda path: flip(path, 0.3)),
+        ("cut", lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])),
+        ("emptied", lambda path: path.write_bytes(b"")),
+        ("deleted", lambda path: path.unlink()),
+        ("noise", lambda path: path.write_bytes(b"damaged" * 99)),
+    ],
+)
+def test_a_damaged_log_of_inputs_is_named_with_both_versions(
+    name: str, spoil: Any, folder: RunFolder, fleet: DurableFleet
+) -> None:
+    logged = fleet.server.version
+    (inputs,) = (folder.server / "durable").glob("inputs-*.log")
+    spoil(inputs)
+    told: list[str] = []
+    assert results.recover(folder.path, told.append)
+    (note,) = told
+    if name in ("flipped", "cut"):
+        version = read(folder.path / "model.npz", LAYOUT).version
+        assert 0 < version < logged
+        assert note == (
+            f"model.npz has version {version}, and the log's last is {logged}: "
+            f"{inputs.name} is damaged"
+        )
+    else:
+        assert "no model.npz" in note and "no state and no inputs of the run can be read" in note
+        assert (inputs.name in note) == (name == "noise")
+
+
+def test_a_sound_log_of_inputs_is_not_named(folder: RunFolder, fleet: DurableFleet) -> None:
+    told: list[str] = []
+    assert results.recover(folder.path, told.append)
+    assert told == []

@@ -84,7 +84,7 @@ class ReadTail(LogTail):
     """A tail for a replay that only reads: the file stays as it is."""
 
     def __init__(self, path: Path) -> None:
-        self._length = whole_lines(path)
+        self._path, self._length = path, whole_lines(path)
         self.position = 0
         self.beside = None
         self.missing: list[bytes] = []

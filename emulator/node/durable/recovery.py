@@ -81,21 +81,41 @@ def recovered(
     return server, log
 
 
-def last_state(
-    output: Path, plan: Plan, build: Callable[[RunLog], ParameterServer]
-) -> tuple[ParameterServer, list[bytes]]:
+class LastState(NamedTuple):
+    """The server of a run as its files have it last."""
+
+    server: ParameterServer
+    lines: list[bytes]
+    """Lines that a crash has kept from `run.jsonl`."""
+    logged: int
+    """Version of the last update in `run.jsonl`; larger than the server's if the state is older."""
+
+
+def last_state(output: Path, plan: Plan, build: Callable[[RunLog], ParameterServer]) -> LastState:
     """Return the server of a run with durability as its files in the folder `output` have it last.
 
-    Beside it come the lines that its crash has kept from `run.jsonl`. The files stay as they are.
-    `build` as in `recovered`. Raises ValueError if no state of the run can be read.
+    The files stay as they are. `build` as in `recovered`. Raises ValueError, with the names of the
+    damaged files, if no state of the run can be read.
     """
     assert plan.durability is not None
     tail, folder = ReadTail(output / "run.jsonl"), StateFolder(output / FOLDER)
     server = DurableServer(build(RunLog(tail)), folder, tail, plan.durability)
     _restore(server, folder, tail, plan.durability)
     if server.server.zero is None:
-        raise ValueError(f"{output / FOLDER}: no state and no inputs of the run can be read")
-    return server.server, tail.missing
+        raise ValueError(
+            f"{output / FOLDER}: no state and no inputs of the run can be read{damage(output)}"
+        )
+    logged, _ = tail.replayed()
+    return LastState(server.server, tail.missing, max(logged, server.version))
+
+
+def damage(output: Path) -> str:
+    """Return the names of the damaged files of the server's state in `output`, as `: NAME is
+    damaged`; empty without any."""
+    names = StateFolder(output / FOLDER).damaged()
+    if not names:
+        return ""
+    return f": {', '.join(names)} {'is' if len(names) == 1 else 'are'} damaged"
 
 
 def _restore(

@@ -81,6 +81,15 @@ def read_segment(path: Path, number: int) -> Iterator[list[bytes]]:
             number += 1
 
 
+def is_whole(path: Path, number: int) -> bool:
+    """Return whether the file at `path` has sound records to its end, the first with `number`."""
+    sizes = (
+        _HEAD.size + _LENGTH.size * len(parts) + sum(map(len, parts))
+        for parts in read_segment(path, number)
+    )
+    return sum(sizes) == path.stat().st_size
+
+
 def _record(file: BinaryIO, number: int, left: int) -> list[bytes] | None:
     """Return the parts of the next record; None if damaged. `left` bytes are in `file`."""
     head = file.read(_HEAD.size)

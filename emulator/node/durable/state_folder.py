@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .object_tree import Frozen
-from .segment_file import SegmentWriter, read_segment
+from .segment_file import SegmentWriter, is_whole, read_segment
 from .state_file import read_state, sync_folder, write_state
 
 _STATE = re.compile(r"state-(\d{12})\.npz")
@@ -55,6 +55,13 @@ class StateFolder:
                 if place == number:
                     yield record
                     number += 1
+
+    def damaged(self) -> list[str]:
+        """Return the names of the files with a state or with inputs that are not sound to their
+        end."""
+        states = [path.name for number, path in self._numbered(_STATE) if not _state(path, number)]
+        inputs = [path.name for begin, path in self._numbered(_INPUTS) if not is_whole(path, begin)]
+        return sorted([*states, *inputs])
 
     def discard_from(self, number: int) -> None:
         """Remove all states and segments that begin behind the input `number`, and unfinished

@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import EmulatorError
 from ...log.lines import line
 from ...node.durable.log_tail import whole_lines
+from ...node.durable.recovery import damage
 from ...node.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
 from ...runs.dead_run import DeadRun
@@ -43,6 +44,8 @@ def resume(
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     folder = dead.folder
     lives = _checked(dead)
+    if lost := damage(folder.server):
+        view.progress(f"state{lost}: updates behind the damage are lost")
     view.take_timeline(dead.timeline)
     ready = get_ready(dead.scenario, dead.timeline, view, shaping or _shaping(folder))
     view.progress("removing what is left of the containers")
