@@ -37,6 +37,8 @@ _UNZIPPABLE = (
 """Errors of the standard library at an archive that is damaged, encrypted or none."""
 _MOST_STEPS = 10**15
 """Largest count of updates or steps: more than any run makes, and far from overflow."""
+_STEP = 4 << 20
+"""Bytes that are written to a file between two syncs."""
 _MOST_ARRAYS = 8
 """Largest number of arrays of a state; Adam has three."""
 
@@ -55,7 +57,7 @@ class SavedModel:
 
 def write(path: Path, model: SavedModel) -> None:
     """Write `model` to `path` in one step: a reader sees the old file or the whole new one."""
-    part = path.with_suffix(".part")
+    part = part_of(path)
     members: dict[str, Any] = {
         "theta": model.theta,
         "version": np.int64(model.version),
@@ -64,11 +66,33 @@ def write(path: Path, model: SavedModel) -> None:
     if model.optimizer is not None:
         members["optimizer"] = _json(model.optimizer.kind)
         members |= {_STATE + name: array for name, array in model.optimizer.arrays.items()}
-    with part.open("wb") as file:
+    with io.BufferedWriter(_SteadyFile(part, "wb")) as file:
         np.savez(file, **members)
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
+
+
+def part_of(path: Path) -> Path:
+    """Return the file that `write` fills before it becomes `path`."""
+    return path.with_suffix(".part")
+
+
+class _SteadyFile(io.FileIO):
+    """A file whose size is at most `_STEP` bytes and one write ahead of the disk.
+
+    So its growth shows that a slow disk is at work: one sync at the end would look like a stall.
+    """
+
+    _unsynced = 0
+
+    def write(self, data: Any, /) -> int:
+        written = super().write(data)
+        self._unsynced += written
+        if self._unsynced >= _STEP:
+            os.fsync(self.fileno())
+            self._unsynced = 0
+        return written
 
 
 def read(path: Path, layout: Layout) -> SavedModel:

@@ -6,6 +6,7 @@ the server's log.
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from pathlib import Path
 
 from docker import DockerClient
 
@@ -13,6 +14,7 @@ from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
+from ...models.saved_model import part_of
 from ...node.part_orders import HOLD, ZERO
 from ...node.roll import FILE as HELLOS
 from ...node.roll import members
@@ -40,13 +42,22 @@ from .stdio import OutputEnded, Said, Stdio
 from .waves import Waves
 
 LAST_WRITES = 10.0
-"""Emulated seconds that the server has to write the model when it is told to stop."""
+"""Emulated seconds that the server has to end when it is told to stop. They begin again each time
+that the file of its model has grown: a large model may take a slow disk minutes."""
 
 LAST_REPORTS = 2.0
 """Emulated seconds that gateways have for their last reports, after the server has ended."""
 
 LOOK = 0.1
 """Real seconds between looks at the server's log."""
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of the file at `path`; 0 without a file."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 class DockerRuntime:
@@ -208,9 +219,14 @@ class DockerRuntime:
     def _await_server(self) -> None:
         """Wait until the server has written the model and its container has ended, and then the
         gateways' containers."""
+        model, size = self._world.output / "model.npz", -1
         until = self._clock.now() + LAST_WRITES
         while SERVER not in self._ended and self._clock.now() < until:
             self._look(LOOK)
+            if size < (size := _size(part_of(model))):
+                until = self._clock.now() + LAST_WRITES
+        if SERVER not in self._ended and not model.is_file():
+            self._view.progress("the server has not written its model in time")
         gateways = self._world.gateways  # nobody needs them once the server is gone
         told = {name for name in gateways if self._stdio.tell(name, {"verb": "stop"})}
         until = self._clock.now() + LAST_REPORTS

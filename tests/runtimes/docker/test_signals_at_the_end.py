@@ -14,6 +14,7 @@ from emulator.runs.conductor import run
 from emulator.runs.folder import create
 from emulator.runs.session import Session
 from emulator.runtimes.docker import container_runtime, play_containers
+from emulator.runtimes.docker.stdio import OutputEnded
 from emulator.scenario import loads
 from emulator.shaping.backend import Backend
 from tests.fakes.plain_records import read
@@ -65,3 +66,37 @@ def test_a_signal_at_each_stage_of_the_ending(
     assert set(steps) == set(STAGES)
     assert session.summary["stop"] == reason
     assert [r["reason"] for r in read(folder.records) if r["what"] == "stop"] == [reason]
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_a_model_that_a_slow_disk_takes_is_waited_for(
+    grows: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk takes three times as long as a server may that writes nothing."""
+    monkeypatch.setattr(container_runtime, "LAST_WRITES", 0.5)
+    folder = create("pair", tmp_path)
+    play = Played(folder)
+    runtime, shown = play.runtime, list[str]()
+    play.view.progress = shown.append  # type: ignore[method-assign]
+    play.begin()
+    play.write(0.1, "stop", reason="time")
+    part, began = folder.server / "model.part", time.monotonic()
+    part.write_bytes(b"x")
+    take = runtime._take
+
+    def taking(timeout: float) -> None:
+        if grows and time.monotonic() - began < 1.5:
+            with part.open("ab") as file:
+                file.write(b"more")
+        elif grows and part.exists():
+            part.rename(folder.server / "model.npz")
+            play.wires.news.append([OutputEnded("server")])
+        take(timeout)
+
+    monkeypatch.setattr(runtime, "_take", taking)
+    try:
+        assert not runtime.wait(until=60.0)
+    finally:
+        runtime._node_logs.close()
+    assert (folder.server / "model.npz").is_file() == grows
+    assert ("the server has not written its model in time" in shown) == (not grows)
