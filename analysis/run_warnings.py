@@ -12,6 +12,8 @@ from .runs import Run
 
 TIMELY = 0.5
 """Largest delay of a fault, in seconds, that is no reason for a warning."""
+MOST_NAMED = 12
+"""Largest number of left out devices that a sentence names."""
 MOST_VERSIONS = 12
 """Largest number of unmeasured models that a sentence names."""
 
@@ -44,6 +46,7 @@ def warnings(run: Run) -> list[str]:
         *_fallen_behind(run),
         *_records(run),
         *_unsent(run),
+        *_left_out(run),
         *_evaluations(run),
         *_faults(run),
         *_links(run),
@@ -95,6 +98,23 @@ def _unsent(run: Run) -> list[str]:
     return [
         f"{messages} of the server's messages could not be sent to {nodes}, "
         "although no fault had struck them before"
+    ]
+
+
+def _left_out(run: Run) -> list[str]:
+    """Return a sentence that names the devices without which steps were made, most steps first."""
+    last = run.records("left_out").drop_duplicates("node", keep="last")
+    if last.empty:
+        return []
+    rows = last[["node", "steps", "of"]].sort_values(["steps", "node"], ascending=[False, True])
+    named = [
+        f"{node} ({steps:,.0f} of {of:,.0f})"
+        for node, steps, of in rows.head(MOST_NAMED).itertuples(index=False)
+    ]
+    more = [f"{len(rows) - MOST_NAMED:,} more devices"] if len(rows) > MOST_NAMED else []
+    return [
+        f"steps were made without devices whose updates had not come within `patience`: "
+        f"{', '.join(named + more)}"
     ]
 
 

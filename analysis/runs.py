@@ -36,6 +36,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "diverged": ("at", "node", "version"),
     "refused": ("at", "node", "reason", "count"),
     "quarantine": ("at", "node", "until"),
+    "left_out": ("at", "node", "steps", "of"),
     "unsent": ("at", "node", "message", "bytes", "segments"),
     "evaluation": (
         *("at", "version", "updates", "accuracy", "loss", "error", "push_bytes", "scored"),

@@ -53,6 +53,8 @@ SUMMARY: Shape = {
     **dict.fromkeys(("dense_pull_bytes", "traffic_ratio"), NUMBER),
     **dict.fromkeys(("server_rx_bytes", "server_tx_bytes", "faults_planned"), NUMBER),
     "push_bytes": dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
+    "left_out": [{"node": TEXT, "steps": NUMBER, "of": NUMBER}],
+    "left_out_unlisted": NUMBER,
     "activation_bytes": dict.fromkeys(("up", "down"), NUMBER),
     "fidelity": {"reasons": LIST},
     "fault_effects": {"faults": LIST, "unlisted": NUMBER},
@@ -71,7 +73,7 @@ SCENARIO: Shape = {
 POINT: Shape = {"label": TEXT}
 COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("at", "planned", "rx", "tx", "bytes", "staleness", "entries"), NUMBER),
-    "group": NUMBER,
+    **dict.fromkeys(("group", "steps", "of"), NUMBER),
     **dict.fromkeys(("values", "indices", "headers", "framing", "up", "down"), NUMBER),
     **dict.fromkeys(("accuracy", "error", "push_bytes", "updates", "count"), NUMBER),
     **dict.fromkeys(("iteration", "iterations"), NUMBER),

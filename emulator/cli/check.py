@@ -54,6 +54,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     """
     from ..core.server import GATHERING
     from ..machine.host import Host
+    from ..runs.compute_groups import compute_groups
     from ..runs.cut_traffic import cut_traffic
     from ..runs.host_dilation import core_demand, tight, too_fast, with_dilation
     from ..runs.preflight import preflight
@@ -81,10 +82,10 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     played = with_dilation(scenario, host.cores)
     capacity = Capacity(host.cores, host.available, played.dilation)
     short = {"docker": shortfalls(wanted, capacity), "virtual": []}
-    step = _step(scenario)
+    step, members = _step(scenario), compute_groups(scenario)
     short["docker"] += too_fast(played, host.cores) + small_devices(scenario)
     for warnings in short.values():
-        warnings += late_groups(scenario, step) + too_short(scenario, step)
+        warnings += late_groups(scenario, step, members) + too_short(scenario, step)
         warnings += unfit_optimizer(scenario) + own_part_warnings(scenario)
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
     short["docker"] += slow_starts(scenario, GATHERING) + short_limits(scenario)

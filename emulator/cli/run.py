@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from ..scenario import Scenario
     from ..shaping.backend import Delay
 
+MOST_LEFT_OUT = 5
+"""Largest number of devices left out of steps that the last lines name."""
+
 EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 
 
@@ -217,6 +220,8 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
     for end in summary["exits"]:
         back = "; its supervisor starts it again" if end.get("returns") else ""
         line("WARNING", f"{end['node']} ended unasked at {end['at']:.1f} s: {end['reason']}{back}")
+    for late in _left_out(summary):
+        line("left out", late)
     for reason in summary["fidelity"]["reasons"]:
         line("WARNING", f"the host did not keep up: {reason}")
     for why in summary["left"]:
@@ -225,6 +230,16 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
         again = f"emulate resume {folder.name.rpartition('-')[2]}"
         line("resume", f"`{again}` goes on with this run from the server's state")
     line("run", str(short(folder)))
+
+
+def _left_out(summary: dict[str, Any]) -> Iterator[str]:
+    """Yield lines on the devices that steps were made without, those with the most steps first."""
+    rows = summary.get("left_out", [])
+    for row in rows[:MOST_LEFT_OUT]:
+        yield f"{row['node']}: {row['steps']} of {row['of']} steps, later than `patience`"
+    more = len(rows) - MOST_LEFT_OUT + summary.get("left_out_unlisted", 0)
+    if more > 0:
+        yield f"{more:,} more devices, see `left_out` in summary.json"
 
 
 def _traffic(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,7 @@ class ActivationGate(Generic[SentT]):
         self._away: set[str] = set()  # devices that have said goodbye
         for names in groups:
             self._group |= dict.fromkeys(names, _Group(frozenset(names)))
+        self._given_up: list[str] = []  # since the last `take_given_up`
         # Groups with a deadline, the earliest first: a new deadline is later than all others.
         self._waiting: dict[_Group[SentT], None] = {}
 
@@ -76,7 +77,7 @@ class ActivationGate(Generic[SentT]):
         if due is None or now < due:
             return None
         group = next(iter(self._waiting))
-        group.give_up()
+        self._given_up += group.give_up()
         if (passing := self._opened(group)) is None:
             # a member has withdrawn its activations a moment ago, and may send others
             del self._waiting[group]
@@ -84,6 +85,11 @@ class ActivationGate(Generic[SentT]):
             if group.arrived:
                 self._wait(group, now)
         return passing
+
+    def take_given_up(self) -> list[str]:
+        """Return the devices that `tick` has given up since the last call."""
+        given_up, self._given_up = self._given_up, []
+        return given_up
 
     def clear(self) -> None:
         """Forget all activations: the run ends."""
@@ -127,14 +133,16 @@ class _Group(Generic[SentT]):
         self.heard.add(node)
         self.arrived[node] = sent
 
-    def give_up(self) -> None:
-        """Wait no more for members that have sent nothing since the deadline was set.
+    def give_up(self) -> list[str]:
+        """Wait no more for members that have sent nothing since the deadline was set; return them.
 
         A member that sent and withdrew is alive: were its time-out to renew the group's deadline,
         dead members would be waited for as often as it times out.
         """
-        self.absent |= self.members - self.heard
+        silent = self.members - self.heard - self.absent
+        self.absent |= silent
         self.heard = set(self.arrived)
+        return sorted(silent)
 
     def clear(self) -> None:
         self.arrived, self.heard, self.deadline = {}, set(), None

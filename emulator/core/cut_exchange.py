@@ -105,6 +105,7 @@ class CutExchange:
         self._layers = ServerLayers(parameters, part, coding)
         self._gate: ActivationGate[SentActivations] = ActivationGate(groups, patience)
         self._rounds = LogitRounds(patience)
+        self._given_up: list[str] = []  # with their logits, since the last `take_given_up`
         self._batch_of, self._by_name = batch_of, by_name
         self._sizes = {"encrypted": encrypted, "checked": checked}
         self._phases: dict[str, _Phase] = {}  # by device that has a model
@@ -172,8 +173,14 @@ class CutExchange:
             finished, late = due
             for node in late:
                 self._phases[node].name = _LATE
+            self._given_up += late
             return self._backward(finished) if finished.group else _NOTHING
         return _NOTHING
+
+    def take_given_up(self) -> list[str]:
+        """Return the devices that `tick` has given up since the last call."""
+        late, self._given_up = self._given_up, []
+        return [*self._gate.take_given_up(), *late]
 
     def _activations(self, message: Activations, now: float) -> CutStep:
         phase = self._expect(message, _COMPUTES)

@@ -14,6 +14,7 @@ from ..log.records import (
     EvaluationRecord,
     GoodbyeRecord,
     HelloRecord,
+    LeftOutRecord,
     PullRecord,
     QuarantineRecord,
     RefusedRecord,
@@ -24,6 +25,7 @@ from ..log.records import (
     UpdateRecord,
 )
 from ..log.writing import RunLog, microseconds
+from ..synchronization.missed_steps import LeftOutCount
 from ..vectors import Gradient
 from . import wire
 from .cut_exchange import Passed
@@ -93,11 +95,20 @@ class Ledger:
     def start(self, devices: int, now: float) -> None:
         self._log.write(StartRecord(self._at(now), devices, zero=now))
 
-    def close(self, now: float, unmeasured: list[int], reason: str, detail: str) -> None:
-        """Write the records that end a run: versions without a score, refusals, and `stop`."""
+    def close(
+        self,
+        now: float,
+        unmeasured: list[int],
+        left_out: Iterable[LeftOutCount],
+        reason: str,
+        detail: str,
+    ) -> None:
+        """Write the records that end a run: versions without a score, devices left out, refusals,
+        and `stop`."""
         at = self._at(now)
         if unmeasured:
             self._log.write(UnmeasuredRecord(at, unmeasured))
+        self.left_out(left_out, now)
         for node in list(self._repeated):
             self._end_repeated(node, at)
         for node, tally in self._unsent.items():
@@ -296,6 +307,11 @@ class Ledger:
         count, size, messages = tally.take()
         if count:
             self._log.write(UnsentRecord(at, node, tally.words, size, messages, count))
+
+    def left_out(self, counts: Iterable[LeftOutCount], now: float) -> None:
+        """Write a record for each of the `counts` of devices that steps were made without."""
+        for count in counts:
+            self._log.write(LeftOutRecord(self._at(now), *count))
 
     def quarantine(self, node: str, until: float | None, now: float) -> None:
         """Write a record of a quarantine that begins and lasts `until` then, or that has ended."""

@@ -375,7 +375,8 @@ class ParameterServer:
         if self.zero is None:
             self._ledger.zero = self.ended.at
         ended = self.ended
-        self._ledger.close(ended.at, self._snapshots.unmeasured, ended.reason, ended.detail)
+        unmeasured, left_out = self._snapshots.unmeasured, self._exchanges.left_out()
+        self._ledger.close(ended.at, unmeasured, left_out, ended.reason, ended.detail)
         return [(node, Bye()) for node in self._members.present]
 
     # -- pushes and scores ---------------------------------------------------------------------

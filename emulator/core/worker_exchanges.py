@@ -6,7 +6,8 @@ from ..codecs.base import Codec
 from ..errors import WireError
 from ..layout import Layout
 from ..pulls import Pulls
-from ..synchronization.base import Meeting, Synchronizer
+from ..synchronization.base import Meeting, Patient, Synchronizer
+from ..synchronization.missed_steps import LeftOut, LeftOutCount
 from ..vectors import Vector
 from .cut_exchange import CutExchange, CutStep
 from .group_updates import GroupUpdates
@@ -59,6 +60,9 @@ class WorkerExchanges:
         self._pulled = PulledVersions()
         self._staging = Staging(codec, layout)
         self._groups, self._cut, self._by_name = groups, cut, by_name
+        self._patient = synchronizer if isinstance(synchronizer, Patient) else None
+        # the devices that the cut gives up, of a synchronizer without a patience
+        self._left_out = LeftOut()
         self._meeting = synchronizer if cut and isinstance(synchronizer, Meeting) else None
 
     def expect(self, message: Update | UpdateSegment | Activations | Diverged) -> None:
@@ -75,6 +79,7 @@ class WorkerExchanges:
     def departed(self, node: str, now: float) -> tuple[Replies, list[Arrival] | None]:
         """Wait no more for `node`, which has said goodbye; return as `cross`."""
         self.lost(node, now)
+        self._left_out.back(node)
         # before the activations: a group that passes is told below which pushes to expect
         arrivals = self._synchronizer.departed(node, now)
         return self._passed(self._cut.departed(node, now), now) if self._cut else [], arrivals
@@ -84,6 +89,10 @@ class WorkerExchanges:
         self._synchronizer.returned(node, now)
         if self._cut:
             self._cut.returned(node)
+
+    def left_out(self) -> list[LeftOutCount]:
+        """Return the count of every device that a step was made without, as it was given up."""
+        return (self._patient or self._left_out).left_out()
 
     def close(self) -> None:
         """Forget all pieces and activations: the run takes no more pushes."""
@@ -99,7 +108,12 @@ class WorkerExchanges:
     def tick(self, now: float) -> tuple[Replies, list[Arrival] | None]:
         """Give up devices that are waited for in vain; return as `cross`."""
         arrivals = self._synchronizer.tick(now)
-        return self._passed(self._cut.tick(now), now) if self._cut else [], arrivals
+        if self._cut is None:
+            return [], arrivals
+        replies = self._passed(self._cut.tick(now), now)
+        if given_up := self._cut.take_given_up():
+            (self._patient or self._left_out).give_up(given_up)
+        return replies, arrivals
 
     # -- models out ----------------------------------------------------------------------------
 
@@ -151,6 +165,7 @@ class WorkerExchanges:
             self._staging.whole(push.node, now)
         self._pulled.push(push.node)  # one push for each model
         self._ledger.used(push.node)
+        self._left_out.back(push.node)
         if self._cut:
             self._cut.forget(push.node, now)
         try:
@@ -185,6 +200,9 @@ class WorkerExchanges:
         divisors = self._parameters.apply(steps, self._weights(arrivals))
         self._replies.changed([gradient for gradient, _ in steps])
         self._ledger.step(arrivals, divisors, before, now, self._groups)
+        self._left_out.step()
+        due = (self._patient or self._left_out).take_left_out()
+        self._ledger.left_out(due, now)
         if self._cut:
             self._cut.stepped([arrival.update.node for arrival in arrivals])
         oldest = self._pulled.oldest

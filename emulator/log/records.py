@@ -163,6 +163,23 @@ class UnsentRecord(LogRecord, tag="unsent"):
     """Answers since the record before, each in one message or in segments; 1 if absent."""
 
 
+class LeftOutRecord(LogRecord, tag="left_out"):
+    """Steps were made without a device, which was given up after the patience.
+
+    The counts are sums since the begin of the run. They have a record when a device is given up for
+    the first time, the 2nd, 4th, 8th and so on, for all devices given up at the 1st, 2nd, 4th, 8th
+    step and so on, and for each device at the end.
+    """
+
+    node: str
+    """Name of the device."""
+    steps: int
+    """Steps without the device, from the time at which it was given up until its next gradient. Of
+    `fedavg` and `local-sgd` they are rounds for which the device was drawn."""
+    of: int
+    """Steps until now; of `groups` those of the device's group."""
+
+
 class DivergedRecord(LogRecord, tag="diverged"):
     """A device found a gradient that is not finite. One record for each version that the device was
     sent; further reports on the same version count as refused."""
@@ -302,6 +319,7 @@ Record: TypeAlias = (
     | RefusedRecord
     | QuarantineRecord
     | UnsentRecord
+    | LeftOutRecord
     | DivergedRecord
     | EvaluationRecord
     | UnmeasuredRecord

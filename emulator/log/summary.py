@@ -17,6 +17,7 @@ from .records import (
     EvaluationRecord,
     ExitRecord,
     LatenessRecord,
+    LeftOutRecord,
     PullRecord,
     Record,
     RecoveredRecord,
@@ -117,6 +118,7 @@ def summarise(
             | ({"returns": True} if end.returns else {})
             for end in sums.exits
         ],
+        **_left_out(sums),
         "fidelity": _fidelity(sums, shaped),
     }
 
@@ -161,6 +163,8 @@ class _Sums:
     """Whether devices and server were short of processor time, in each second."""
     refused: int = 0
     unsent: int = 0
+    left_out: dict[str, LeftOutRecord] = field(default_factory=dict)
+    """The last count of each device that steps were made without."""
     exits: list[ExitRecord] = field(default_factory=list)
     restarts: int = 0
     """Times that the evaluator died and was started again."""
@@ -233,6 +237,8 @@ class _Sums:
                 self.refused += record.count
             case UnsentRecord():
                 self.unsent += record.segments
+            case LeftOutRecord():
+                self.left_out[record.node] = record
             case LatenessRecord():
                 self.lateness.take(record)
             case ExitRecord():
@@ -262,6 +268,19 @@ def _ended(sums: _Sums, trained: bool) -> tuple[str, str]:
     if outcome == "success" and not sums.updates and not reached:
         return "failed", UNTRAINED
     return outcome, sums.stop.detail
+
+
+def _left_out(sums: _Sums) -> dict[str, Any]:
+    """Return `left_out`: devices that steps were made without, the most steps first."""
+    records = sorted(sums.left_out.values(), key=lambda record: (-record.steps, record.node))
+    rows = [
+        {"node": record.node, "steps": record.steps, "of": record.of} for record in records[:NAMED]
+    ]
+    more = len(records) - NAMED
+    return {
+        **({"left_out": rows} if rows else {}),
+        **({"left_out_unlisted": more} if more > 0 else {}),
+    }
 
 
 def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:

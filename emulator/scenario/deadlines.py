@@ -1,21 +1,26 @@
 """Warnings for devices that cannot finish an update before the run, or its round, ends.
 
 A round (`fedavg`, `local-sgd`) ends after its `patience`. The server refuses the update of a device
-that needs longer, unless no other device sent an update either. A run without any update fails.
+that needs longer, unless no other device sent an update either. Where devices wait for each other,
+`patience` counts from the first update: a device that needs so much longer than the fastest is left
+out of steps. A run without any update fails.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..codecs import Dense
+from ..core.cut_exchange import PATIENCE
 from ..pulls import WholeModel as Whole
 from ..schedules import Sequential
-from ..synchronization import ComputeGroups, FedAvg, LocalSGD
+from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD
 from ..units import Seconds
 from ..world.link import Side
 from ..world.link_course import side_course
 from .demand import Shortfall
 from .devices import Group
 from .model import Scenario
+from .timeouts import largest_at_the_cut
 
 
 @dataclass(frozen=True)
@@ -27,14 +32,19 @@ class StepTime:
     """Where `seconds` comes from, for example `virtual.step` or a calibration."""
 
 
-def late_groups(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
-    """Return a warning for every group of devices that need longer than a round of `scenario`.
+def late_groups(
+    scenario: Scenario, step: StepTime | None, compute_groups: Sequence[Sequence[str]] = ()
+) -> list[Shortfall]:
+    """Return a warning for every group of devices whose updates come later than the `patience` of
+    the scenario's synchronization.
 
-    `step` None means that no step time is known: the only warning says so.
+    `compute_groups` are the names of the devices in each compute group. `step` None means that no
+    step time is known: of rounds the only warning says so, of others links alone count.
     """
     rounds = scenario.training.synchronization
     if not isinstance(rounds, FedAvg | LocalSGD):
-        return []
+        late = [*_left_out(scenario, step, compute_groups), *_late_answers(scenario)]
+        return [Shortfall("warning", text) for text in late]
     if step is None:
         text = (
             f"rounds: whether {_work(scenario)} fit into patience {rounds.patience} is unknown on "
@@ -85,6 +95,108 @@ def _warning(scenario: Scenario, group: Group, step: StepTime, patience: Seconds
     )
 
 
+def _left_out(
+    scenario: Scenario, step: StepTime | None, compute_groups: Sequence[Sequence[str]]
+) -> Iterable[str]:
+    """Yield a warning for every group of devices that others do not wait for long enough."""
+    synchronization = scenario.training.synchronization
+    patience = getattr(synchronization, "patience", None)
+    if patience is None:
+        return
+    times = {group.name: _update_time(scenario, group, step) for group in scenario.devices}
+    kind = getattr(synchronization, "kind", "synchronization")
+    for name, fastest in _waited_for(scenario, times, compute_groups, patience).items():
+        source = f" ({step.source})" if step else ", of its messages alone"
+        yield (
+            f"{kind}: {name}: an update takes about {_about(times[name])}{source}, one of "
+            f"{fastest} {_about(times[fastest])}: with patience {patience}, steps are made without "
+            f"{name}: make patience longer than an update takes, give {name} less to compute or a "
+            "faster link, or use `asynchronous`"
+        )
+
+
+def _update_time(scenario: Scenario, group: Group, step: StepTime | None) -> float:
+    """Return the seconds of a pull, a mini-batch and a push of a device of `group`.
+
+    Members of compute groups share a mini-batch. With a schedule that cuts messages, computing and
+    transfers overlap: the longer of the two counts.
+    """
+    training, share = scenario.training, 1.0
+    if isinstance(training.synchronization, ComputeGroups):
+        share = training.synchronization.groups / len(scenario.nodes)
+    compute = share * _batches(scenario) * step.seconds / _core(group) if step else 0.0
+    parts = compute, _carried(scenario, group) + _crossing(scenario, group, share)
+    return sum(parts) if training.cutting == Sequential() else max(parts)
+
+
+def _waited_for(
+    scenario: Scenario,
+    times: dict[str, float],
+    compute_groups: Sequence[Sequence[str]],
+    patience: float,
+) -> dict[str, str]:
+    """Return the groups of devices that are late by more than `patience`, each with the group of
+    the fastest device that waits for it.
+
+    `times` holds the seconds of an update by group.
+    """
+    late: dict[str, str] = {}
+    if compute_groups:
+        group_of = {name: group.name for group in scenario.devices for name in group.names}
+        meetings = {frozenset(group_of[name] for name in names) for names in compute_groups}
+    else:
+        meetings = {frozenset(times)}
+        if _quorum_time(scenario, times) <= min(times.values()) + patience:
+            return late
+    for names in sorted(meetings, key=sorted):
+        fastest = min(sorted(names), key=times.__getitem__)
+        for name in sorted(names):
+            if times[name] > times[fastest] + patience:
+                late.setdefault(name, fastest)
+    return late
+
+
+def _quorum_time(scenario: Scenario, times: dict[str, float]) -> float:
+    """Return the seconds in which enough devices for a step have sent an update."""
+    barrier = scenario.training.synchronization
+    if not isinstance(barrier, Barrier):
+        return max(times.values())
+    needed = barrier.needed(len(scenario.nodes))
+    for group in sorted(scenario.devices, key=lambda group: times[group.name]):
+        needed -= len(group.names)
+        if needed <= 0:
+            return times[group.name]
+    return max(times.values())
+
+
+def _late_answers(scenario: Scenario) -> Iterable[str]:
+    """Yield a warning for every group of devices whose answers to the outputs of the server's
+    layers come too late."""
+    crossing = largest_at_the_cut(scenario)
+    if crossing is None or not crossing.logits:
+        return
+    patience = getattr(scenario.training.synchronization, "patience", Seconds(PATIENCE))
+    for group in scenario.devices:
+        ways = group.link.down, group.link.up
+        seconds = sum(way.transfer(crossing.logits) for way in ways)
+        if seconds > patience:
+            yield (
+                f"fully_connected: {group.name}: outputs and their gradient take about "
+                f"{_about(seconds)} on its link, longer than patience {patience}: the mini-batches "
+                f"of {group.name} are lost: make its link faster, or batch_size smaller"
+            )
+
+
+def _crossing(scenario: Scenario, group: Group, share: float) -> float:
+    """Return the seconds for a `share` of what crosses the cut for a mini-batch, on the link of
+    `group`; 0 without a cut."""
+    sizes = largest_at_the_cut(scenario)
+    if sizes is None:
+        return 0.0
+    up, down = round(share * sizes.up), round(share * sizes.down)
+    return group.link.up.transfer(up) + group.link.down.transfer(down)
+
+
 def _core(group: Group) -> float:
     """Return the share of a core that a worker of `group` can use."""
     cpu = None if group.profile is None else group.profile.cpu
@@ -98,7 +210,7 @@ def _carried(scenario: Scenario, group: Group) -> float:
     A message counts 0 bytes where its size depends on the gradient's values (sparse updates,
     delta pulls).
     """
-    training, model = scenario.training, 4 * scenario.training.layout.size
+    training, model = scenario.training, 4 * scenario.training.device_layout.size
     pull = group.link.down.transfer(model if training.pull == Whole() else 0)
     return pull + group.link.up.transfer(model if training.codec == Dense() else 0)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Generic, Literal
 
 from ..units import Checked, Fraction, Seconds
 from .base import A, Patience, check_patience
+from .missed_steps import LeftOut, LeftOutCount
 
 
 def _check_quorum(quorum: Fraction) -> None:
@@ -61,6 +62,7 @@ class Lockstep(Generic[A]):
         self._departed: set[str] = set()  # gone, but with a gradient in `_arrivals`
         self._arrivals: dict[str, A] = {}
         self._deadline: float | None = None
+        self._left_out = LeftOut()
         self.releases = 0
 
     def begin(self, now: float) -> None:
@@ -72,6 +74,7 @@ class Lockstep(Generic[A]):
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
         """Take a gradient. A node's second gradient before the step replaces its first."""
         self._given_up.discard(node)
+        self._left_out.back(node)
         if not self._arrivals:
             self._deadline = now + self._barrier.patience
         self._arrivals[node] = arrival
@@ -83,6 +86,7 @@ class Lockstep(Generic[A]):
     def departed(self, node: str, now: float) -> list[A] | None:
         if node in self._arrivals:
             self._departed.add(node)  # counts in this step, and is given up behind it
+        self._left_out.back(node)
         return self.leave(node)
 
     def returned(self, node: str, now: float) -> None:
@@ -98,7 +102,10 @@ class Lockstep(Generic[A]):
     def tick(self, now: float) -> list[A] | None:
         if self._deadline is None or now < self._deadline:
             return None
-        self._given_up = set(self._members.difference(self._arrivals))
+        missing = set(self._members.difference(self._arrivals))
+        # devices that left, or that wait at the cut of a model, are not late
+        self._left_out.give_up(missing - self._given_up)
+        self._given_up = missing
         return self._step()
 
     def expect(self, nodes: Collection[str]) -> None:
@@ -114,6 +121,15 @@ class Lockstep(Generic[A]):
             self._given_up.add(node)
         return self._step() if self._arrivals and self._complete else None
 
+    def give_up(self, nodes: Collection[str]) -> None:
+        self._left_out.give_up(nodes)
+
+    def take_left_out(self) -> list[LeftOutCount]:
+        return self._left_out.take_left_out()
+
+    def left_out(self) -> list[LeftOutCount]:
+        return self._left_out.left_out()
+
     @property
     def _complete(self) -> bool:
         """Whether enough gradients have arrived for a step."""
@@ -127,5 +143,6 @@ class Lockstep(Generic[A]):
         self._given_up |= self._departed
         self._departed.clear()
         self._deadline = None
+        self._left_out.step()
         self.releases += 1
         return arrivals

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from ..units import Checked, Seconds
+from .missed_steps import LeftOutCount
 
 A = TypeVar("A")
 """Record of one push, kept by the caller; a synchronizer only passes it on."""
@@ -75,6 +76,24 @@ class Meeting(Protocol[A]):
 
     def leave(self, node: str) -> list[A] | None:
         """Wait for `node` no more in this step; return as `arrive` does."""
+
+
+@runtime_checkable
+class Patient(Protocol):
+    """A synchronizer that gives devices up after a patience, and counts the steps without them.
+
+    A device that has said goodbye was not given up.
+    """
+
+    def give_up(self, nodes: Collection[str]) -> None:
+        """Count steps without `nodes` until their next gradients, as the caller's own patience has
+        ended."""
+
+    def take_left_out(self) -> list[LeftOutCount]:
+        """Return the counts that are due, as `LeftOut.take_left_out`; call after each step."""
+
+    def left_out(self) -> list[LeftOutCount]:
+        """Return the count of every device that a step was made without."""
 
 
 @runtime_checkable

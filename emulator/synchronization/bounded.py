@@ -6,12 +6,13 @@ others make at most (2 · bound + 1) updates each. A bound of zero is nearly a b
 each gradient is applied as it comes; an infinite bound would be asynchronous.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal
 
 from ..units import AtLeast, Seconds
 from .base import A, Patience, check_patience
+from .missed_steps import LeftOut, LeftOutCount
 
 _BOUND = AtLeast(0)
 
@@ -53,6 +54,7 @@ class Clocks(Generic[A]):
         self._slowest = 0
         self._deadline: float | None = None  # None while no worker is held
         self._heard: set[str] = set()  # senders since the first worker was held
+        self._left_out = LeftOut()
         self.releases = 0
 
     def begin(self, now: float) -> None:
@@ -63,6 +65,8 @@ class Clocks(Generic[A]):
 
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
         self._advance(node)
+        self._left_out.back(node)
+        self._left_out.step()
         if self.holds(node) and self._deadline is None:
             self._deadline = now + self._bounded.patience
         if self._deadline is not None:
@@ -73,6 +77,7 @@ class Clocks(Generic[A]):
         return None
 
     def departed(self, node: str, now: float) -> list[A] | None:
+        self._left_out.back(node)
         if node not in self._live:
             return None
         self._live.discard(node)
@@ -101,7 +106,9 @@ class Clocks(Generic[A]):
 
     def tick(self, now: float) -> list[A] | None:
         if self._deadline is not None and now >= self._deadline:
-            for node in self._live - self._heard:
+            silent = self._live - self._heard
+            self._left_out.give_up(silent)
+            for node in silent:
                 self._workers_at[self._clocks[node]] -= 1
             self._live &= self._heard  # never empty: a held worker has sent a gradient
             self._catch_up()
@@ -109,6 +116,15 @@ class Clocks(Generic[A]):
             self._heard = {node for node in self._live if self.holds(node)}
             self._deadline = now + self._bounded.patience if self._heard else None
         return None
+
+    def give_up(self, nodes: Collection[str]) -> None:
+        self._left_out.give_up(nodes)
+
+    def take_left_out(self) -> list[LeftOutCount]:
+        return self._left_out.take_left_out()
+
+    def left_out(self) -> list[LeftOutCount]:
+        return self._left_out.left_out()
 
     def _advance(self, node: str) -> None:
         """Move the clock of `node` on by one; a given-up worker continues at the slowest clock."""

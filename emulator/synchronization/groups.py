@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, Literal
 from ..units import AtLeast, Seconds
 from .barrier import Barrier, Lockstep
 from .base import A, Patience, Synchronizer, check_patience
+from .missed_steps import LeftOutCount
 from .softsync import Collecting
 
 _GROUPS = AtLeast(1)
@@ -74,6 +75,7 @@ class GroupSteps(Generic[A]):
         self._lockstep: dict[str, Lockstep[A]] = {}  # by member
         self._members: dict[Lockstep[A], Sequence[str]] = {}
         self._released: list[str] = []
+        self._due: list[LeftOutCount] = []
         for group in groups:
             lockstep: Lockstep[A] = Lockstep(barrier, frozenset(group))
             self._members[lockstep] = group
@@ -132,12 +134,24 @@ class GroupSteps(Generic[A]):
         lockstep = self._lockstep[node]
         return self._stepped(lockstep, lockstep.leave(node))
 
+    def give_up(self, nodes: Collection[str]) -> None:
+        for node in nodes:
+            self._lockstep[node].give_up([node])
+
+    def take_left_out(self) -> list[LeftOutCount]:
+        due, self._due = self._due, []
+        return due
+
+    def left_out(self) -> list[LeftOutCount]:
+        return [count for lockstep in self._members for count in lockstep.left_out()]
+
     def _stepped(self, lockstep: Lockstep[A], arrivals: list[A] | None) -> list[A] | None:
         """Count a step of a group, unless `arrivals` is None; return `arrivals`."""
         if arrivals is not None:
             del self._waiting[lockstep]
             self.releases += 1
             self._released += self._members[lockstep]
+            self._due += lockstep.take_left_out()
         return arrivals
 
 

@@ -5,13 +5,14 @@ it belongs to an old model. A round without any update makes no step: the model 
 later update from it counts in the next round.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from typing import Generic
 
 from .. import chance
 from ..errors import WireError
 from .base import A
+from .missed_steps import LeftOut, LeftOutCount
 
 
 def clients_per_round(share: float, members: int) -> int:
@@ -47,6 +48,7 @@ class Rounds(Generic[A]):
         self._away: set[str] = set()  # devices that have said goodbye
         self._deadline: float | None = None
         self._arrivals: dict[str, A] = {}
+        self._left_out = LeftOut()
         self._training: set[str] = set()  # they train on the current model
         self._draw()
 
@@ -100,12 +102,27 @@ class Rounds(Generic[A]):
         self._given_up |= self._drawn.difference(self._arrivals)
         return self._next(now)
 
+    def give_up(self, nodes: Collection[str]) -> None:
+        self._given_up.update(nodes)
+
+    def take_left_out(self) -> list[LeftOutCount]:
+        return self._left_out.take_left_out()
+
+    def left_out(self) -> list[LeftOutCount]:
+        return self._left_out.left_out()
+
     def _next(self, now: float) -> list[A]:
         """Return the arrived updates as the next step, and draw the next round."""
-        arrivals = list(self._arrivals.values())
+        arrived, arrivals = set(self._arrivals), list(self._arrivals.values())
         self._arrivals.clear()
         if arrivals:  # else there is no step, and the model stays current
             self._training.clear()
+            # a device is left out of the rounds for which it was drawn
+            late = (self._given_up & self._drawn).difference(arrived)
+            self._left_out.give_up(late)
+            self._left_out.step()
+            for node in late:
+                self._left_out.back(node)
         self.releases += 1
         self._draw()
         # with no device left there is nothing to wait for before one returns

@@ -11,6 +11,7 @@ from ...log.records import (
     EvaluationRecord,
     ExitRecord,
     HelloRecord,
+    LeftOutRecord,
     RefusedRecord,
     StartRecord,
     TrafficRecord,
@@ -56,6 +57,8 @@ class Progress:
     _silenced: set[tuple[str, str]] = field(default_factory=set)
     """Devices that the server cannot hear, each with the verb that silences the device."""
     refused: int = 0
+    left_out: dict[str, LeftOutRecord] = field(default_factory=dict)
+    """The last count of each device that steps were made without."""
     _beats: deque[tuple[float, int]] = field(default_factory=lambda: deque([(0.0, 0)]))
 
     def take(self, record: "Record") -> None:
@@ -74,6 +77,8 @@ class Progress:
                     self.error = record.error
             case RefusedRecord():
                 self.refused += record.count
+            case LeftOutRecord():
+                self.left_out[record.node] = record
             case ExitRecord() if record.node in self.devices:
                 self._silenced.add((record.node, _EXIT))
             case HelloRecord():
@@ -137,6 +142,11 @@ class Progress:
     def down(self) -> set[str]:
         """Devices that the server cannot hear: crashed, cut off, paused, or ended unasked."""
         return {node for node, _ in self._silenced}
+
+    @property
+    def most_left_out(self) -> LeftOutRecord | None:
+        """Return the count of the device that most steps were made without; None without one."""
+        return max(self.left_out.values(), key=lambda record: record.steps, default=None)
 
     @property
     def next_fault(self) -> str:

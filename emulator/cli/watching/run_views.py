@@ -16,6 +16,7 @@ from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
+    LeftOutRecord,
     QuarantineRecord,
     Record,
     RefusedRecord,
@@ -41,6 +42,7 @@ SHOWN = (
     RefusedRecord,
     QuarantineRecord,
     UnsentRecord,
+    LeftOutRecord,
     StopRecord,
 )
 """Kinds of records that a view shows as a line."""
@@ -106,6 +108,9 @@ def _words(record: Record, travelled: Travelled | None) -> str:
             pieces = f" in {several} segments" if several > 1 else ""
             times = f" ({record.count} times)" if record.count > 1 else ""
             return f"{record.message}{pieces} not sent: {record.node} is out of reach{times}"
+        case LeftOutRecord():
+            made = f"{record.steps} of {record.of} steps"
+            return f"left out {record.node}: {made} were made without it, as it was late"
         case PlanRecord():
             return describe_plan(record)
         case IterationRecord():
@@ -309,6 +314,10 @@ class LiveRunView:
         if progress.crossed:
             grid.add_row("", "", "activations", amount(progress.crossed))
         grid.add_row("next fault", progress.next_fault, "refused", str(progress.refused))
+        if late := progress.most_left_out:
+            more = len(progress.left_out) - 1
+            others = f", {more} more" if more else ""
+            grid.add_row("left out", f"{late.node}: {late.steps} of {late.of} steps{others}")
         if pace := self._pace.words(progress.share):
             grid.add_row("progress", pace)
         return Panel(grid, title=Text(self._title), title_align="left")
