@@ -45,6 +45,34 @@ def test_a_drive_log_is_played_by_its_own_times(emulate: Emulate, tmp_path: Path
     assert said.code == 2 and "back.5g.csv:3" in said.err
 
 
+SLOW_BARRIER = """name: slow-barrier
+training: {dataset: digits, model: digits-mlp, HOW, batch_size: 5}
+stop: {updates: 60, time: 2h}
+virtual: {learner: none, step: 10s}
+devices:
+  - {name: laptop, count: 2}
+  - {name: pi, profile: {cpu: 5%}}
+"""
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "algorithm: bsp",
+        "codec: {kind: dense}, synchronization: {kind: bounded, bound: 1}",
+        "codec: {kind: dense}, synchronization: {kind: groups, groups: 2}",
+    ],
+)
+def test_a_step_without_its_slow_device_is_warned_of_and_counted(
+    emulate: Emulate, tmp_path: Path, how: str
+) -> None:
+    file = written(tmp_path, "barrier.yaml", SLOW_BARRIER.replace("HOW", how))
+    checked = emulate("check", "--on", "virtual", file)
+    assert checked.code == 0 and "patience" in checked.out, checked
+    played = emulate("run", "--on", "virtual", file, "--no-report")
+    assert played.code == 0 and "pi" in played.out.partition("outcome")[2], played.out
+
+
 def test_a_link_that_loses_everything_is_refused(emulate: Emulate, tmp_path: Path) -> None:
     for keys in ("loss: 100%", "corrupt: 100%, rate: 1mbit"):
         text = (
