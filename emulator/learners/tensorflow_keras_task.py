@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from ..models.task import Task
 from .keras_request import UntrainableError
-from .tensorflow_keras_inputs import reach_of
+from .tensorflow_keras_inputs import Reach, reach_of
 
 _SUBCLASS = "inputs = keras.Input(SHAPE); return keras.Model(inputs, model(inputs))"
 
@@ -74,7 +74,10 @@ def _read_as_tokens(model: Any, given: Any) -> tuple[bool, int]:
     the model knows, 0 if it does not say."""
     if len(given.shape) != 2:
         return False, 0
-    reach = reach_of(model)
+    try:
+        reach = reach_of(model)
+    except Exception:  # of a layer: the export of the graphs raises it again, with its line
+        reach = Reach()
     tokens = reach.tokens or "int" in str(given.dtype)
     return tokens, reach.vocabulary if tokens else 0
 

@@ -16,7 +16,10 @@ MODULES = (
     *("veth", "ifb", "sch_netem", "sch_tbf", "sch_htb", "sch_ingress"),
     *("cls_u32", "act_mirred", "nf_tables", "nft_numgen", "nft_fwd_netdev", "tun"),
 )
-OURS = ("emulator/__init__.py", "emulator/chance.py", "emulator/errors.py", "emulator/units.py")
+OURS = (
+    *("emulator/__init__.py", "emulator/chance.py", "emulator/errors.py", "emulator/units.py"),
+    *("emulator/machine/__init__.py", "emulator/machine/open_files.py"),
+)
 UNUSED = ("test", "site-packages", "dist-packages", "ensurepip", "idlelib", "lib2to3", "config-*")
 
 INIT = """\
@@ -105,7 +108,7 @@ def _put_library(root: Path) -> None:
     for extension in (
         *("_socket", "select", "_struct", "_json", "math", "_posixsubprocess"),
         *("_random", "_sha512", "_bisect", "_heapq", "_statistics", "_decimal", "_contextvars"),
-        *("array", "fcntl", "_hashlib", "_blake2", "_datetime", "_opcode", "_pickle"),
+        *("array", "fcntl", "_hashlib", "_blake2", "_datetime", "_opcode", "_pickle", "resource"),
     ):
         _put(root, library.glob(f"lib-dynload/{extension}.*.so"))
 

@@ -10,6 +10,7 @@ import pytest
 
 from emulator import datasets
 from emulator.errors import EmulatorError, ScenarioError
+from emulator.machine.made_files import MARK
 from emulator.scenario import load, loads
 from emulator.sweeps import Finished, Grid, Point, Standing, sweep
 from emulator.sweeps.note import NOTE
@@ -27,7 +28,8 @@ def test_a_sweep_is_one_folder_and_one_table(
     finished = sweep(points, out, 2, view, about={"file": "pair.yaml"}, command=MADE_UP)
     assert [item.label for item in finished] == [point.label for point in points]
     assert sorted(view.said) == sorted(item.label for item in finished)
-    assert sorted(path.name for path in out.iterdir()) == ["points", "sweep.json", "table.csv"]
+    names = {path.name for path in out.iterdir()}
+    assert names == {MARK, "points", "sweep.json", "table.csv"}
     for item in finished:
         assert item.folder == out / "points" / item.label
         assert {"run.jsonl", "summary.json", "scenario.yaml", NOTE} <= {

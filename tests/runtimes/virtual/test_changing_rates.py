@@ -225,7 +225,7 @@ def drive(draw: st.DrawFn) -> Drawn:
     first = next((ping for _, ping in rows if ping is not None), None)
     made, known = list[Stretch](), first
     for number, (rate, ping) in enumerate(rows):
-        lines.append(f"now,{'-' if ping is None else ping},{rate // 1000},7,1")
+        lines.append(f"{number},{'-' if ping is None else ping},{rate // 1000},7,1")
         known = known if ping is None else ping
         made.append(
             Stretch(Exact(number + 1), Exact(rate), None if known is None else Exact(known, 2000))
