@@ -71,7 +71,9 @@ class Ledger:
         self._accounting = accounting(codec)
         self._push_bytes = 0
         self._refusals = Refusals()
-        self._unused: set[str] = set()  # nodes that have made nothing of the model sent last
+        # nodes that lost the model sent last and made nothing of it, and the evaluator; the server
+        # knows the version of all others, so a large fleet takes no memory here
+        self._unused: set[str] = set()
         self._repeated: dict[str, tuple[int, Tally]] = {}  # their further pulls, with the version
         self._unsent: dict[str, Tally] = {}
         self._applied: dict[str, int] = {}  # pushes with a ticket that were applied, by node
@@ -263,16 +265,22 @@ class Ledger:
         record."""
         self._unused.discard(node)
 
-    def pull(self, node: str, replies: Sequence[PullReply], now: float) -> None:
+    def unused(self, node: str) -> None:
+        """Note that `node` has made nothing of the model that it was sent: its next pull counts as
+        repeated."""
+        self._unused.add(node)
+
+    def pull(
+        self, node: str, replies: Sequence[PullReply], now: float, *, again: bool = False
+    ) -> None:
         """Write a record of a pull that was answered with `replies`, all of one version.
 
-        If `node` has made nothing of the model that it was sent before, the pull is counted, and a
-        record is written when the count says so.
+        If `node` has made nothing of the model that it was sent before, as `again` says or `unused`
+        did, the pull is counted, and a record is written when the count says so.
         """
         size = sum(wire.size(reply, **self._sizes) for reply in replies)
         at, version, segments = self._at(now), replies[0].version, len(replies)
-        if node not in self._unused:
-            self._unused.add(node)
+        if not again and node not in self._unused:
             self._end_repeated(node, at)
             self._log.write(PullRecord(at, node, version, size, segments=segments))
             return

@@ -77,7 +77,10 @@ class PullQueue:
         del self._waiting[pull.node]
         if pull.node == self._snapshots.evaluator:
             replies: Sequence[PullReply] = [self._snapshots.answer(pull)]
-        else:
-            replies = self._exchanges.answer(pull, now)
-        self._ledger.pull(pull.node, replies, now)
+            self._ledger.pull(pull.node, replies, now)
+            self._ledger.unused(pull.node)  # until its score
+            return replies
+        again = self._exchanges.computes(pull.node)
+        replies = self._exchanges.answer(pull, now)
+        self._ledger.pull(pull.node, replies, now, again=again)
         return replies

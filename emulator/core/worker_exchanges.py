@@ -71,10 +71,16 @@ class WorkerExchanges:
 
     def lost(self, node: str, now: float) -> None:
         """Forget the model sent to `node` and what came of it: a crash lost both."""
+        if self.computes(node):
+            self._ledger.unused(node)
         self._pulled.end(node)
         self._staging.forget(node)
         if self._cut:
             self._cut.forget(node, now)
+
+    def computes(self, node: str) -> bool:
+        """Return whether `node` was sent a model, and has made nothing of it yet."""
+        return self._pulled.version(node) is not None
 
     def departed(self, node: str, now: float) -> tuple[Replies, list[Arrival] | None]:
         """Wait no more for `node`, which has said goodbye; return as `cross`."""

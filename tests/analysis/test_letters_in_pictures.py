@@ -106,6 +106,7 @@ def _check_letters(drawn: list[str]) -> None:
         assert all(letter == "\n" or category(letter) not in ("Cc", "Cs") for letter in text)
 
 
+@pytest.mark.slow
 def test_reports_and_comparisons(tmp_path: Path, letters: list[str]) -> None:
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder, algorithm in zip(folders, ("adacomp", "asgd"), strict=True):

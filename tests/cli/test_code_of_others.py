@@ -84,6 +84,7 @@ def _played(emulate: Emulate, lab: Path) -> Path:
     return (lab / "runs" / "lab" / "latest").resolve()
 
 
+@pytest.mark.slow
 def test_a_report_runs_no_file_that_has_changed(emulate: Emulate, lab: Path) -> None:
     figures = (ROOT / "scenarios" / "own" / "figures.py").read_text()
     run = _played(emulate, lab)
@@ -107,6 +108,7 @@ def test_a_report_runs_no_file_that_has_changed(emulate: Emulate, lab: Path) -> 
     assert (lab / "ran").exists()
 
 
+@pytest.mark.slow
 def test_a_dead_runs_plugins_are_compared_before_its_server_is_made_again(
     emulate: Emulate, lab: Path
 ) -> None:

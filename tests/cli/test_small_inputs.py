@@ -50,11 +50,12 @@ training: {dataset: digits, model: digits-mlp, HOW, batch_size: 5}
 stop: {updates: 60, time: 2h}
 virtual: {learner: none, step: 10s}
 devices:
-  - {name: laptop, count: 2}
+  - {name: laptop, count: 3}
   - {name: pi, profile: {cpu: 5%}}
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [
@@ -91,6 +92,7 @@ def seconds(emulate: Emulate, folder: Path, model: str) -> float:
     return float(said.json["duration_s"])
 
 
+@pytest.mark.slow
 def test_bursts_of_loss_cost_time(emulate: Emulate, tmp_path: Path) -> None:
     without = seconds(emulate, tmp_path, "")
     half = seconds(emulate, tmp_path, ", loss_model: {gemodel: {p: 1%, r: 1%}}")
@@ -112,6 +114,7 @@ def typed(folder: Path, *words: str, **environment: str) -> Said:
     return Said(done.returncode, done.stdout.decode("latin-1"), done.stderr.decode("latin-1"))
 
 
+@pytest.mark.slow
 def test_a_locale_without_the_signs_of_the_tables_ends_no_command(tmp_path: Path) -> None:
     group = "devices:\n  - {name: a, count: 2, link: dsl}\n"
     text = f"name: plain\n{TRAINING}stop: {{updates: 30}}\n{STEP}{group}"
@@ -143,6 +146,7 @@ def test_classes_in_any_letters_are_drawn_without_a_warning(
     assert said.code == 0 and "Warning" not in said.err, said.err
 
 
+@pytest.mark.slow
 def test_the_cache_follows_xdg(tmp_path: Path) -> None:
     file = written(tmp_path, "own.csv", "a,label\n" + "".join(f"{n},{n % 2}\n" for n in range(20)))
     said = typed(tmp_path, "data", file, EMULATE_CACHE="", XDG_CACHE_HOME=str(tmp_path / "x"))

@@ -66,8 +66,9 @@ class Model:
             case Pull():
                 return self._pull(member, message)
             case Diverged():
-                if (taken := message.version == member.version) and member.begun > 1:
+                if taken := message.version == member.version:
                     self._drop(member)
+                    member.version = None  # the device has nothing to send of this version
                 return taken
             case UpdateSegment():
                 return self._piece(member, message)

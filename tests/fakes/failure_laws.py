@@ -58,10 +58,24 @@ def _counts_each_update_once(summary: dict[str, Any], records: list[PlainRecord]
     assert summary["updates"] == len(versions)
     # the evaluator asks for models that the server keeps, of versions before the newest
     pulls = [record for record in records if record["what"] == "pull"]
-    # a record may stand for earlier pulls of its node, so versions rise for each node alone
-    for node in {record["node"] for record in pulls} - {EVALUATOR}:
-        asked = [record["version"] for record in pulls if record["node"] == node]
-        assert asked == sorted(asked)
+    pulls = [record for record in pulls if record["node"] != EVALUATOR]
+    # a record of earlier pulls, which had none yet, stands before its node's next pull
+    # or at the run's end
+    ends = {record["at"] for record in records if record["what"] == "stop"}
+    pairs = zip(pulls, [*pulls[1:], None], strict=True)
+    asked = [
+        pull["version"]
+        for pull, after in pairs
+        if not _is_late(pull, after) and pull["at"] not in ends
+    ]
+    assert asked == sorted(asked)
+
+
+def _is_late(pull: PlainRecord, after: PlainRecord | None) -> bool:
+    """Return whether the record `pull` stands for pulls before the one that `after` records."""
+    return "count" in pull or (
+        after is not None and (pull["node"], pull["at"]) == (after["node"], after["at"])
+    )
 
 
 def _accounts_for_each_planned_fault(summary: dict[str, Any], records: list[PlainRecord]) -> None:
