@@ -10,7 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 FAST := not slow and not docker and not tensorflow and not netns and not netem
-ALONE := (docker or netns) and not beside
+ALONE := (docker or netns or timed) and not beside
 # One thread for each process: a host that plays many devices has no cores to spare for thread pools.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
@@ -28,7 +28,7 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 test: check engine data images ## check, then run the tests that need time, Docker, root or TensorFlow
 	@tests/netem/setup || true
 	@tests/cli/setup || true
-	$(BIN)/pytest -n auto --dist loadfile -m "not ($(FAST)) and not docker and not netns" --durations=10
+	$(BIN)/pytest -n auto --dist loadfile -m "not ($(FAST)) and not docker and not netns and not timed" --durations=10
 	$(BIN)/pytest -n 2 --dist loadfile -m beside --durations=10
 	$(BIN)/pytest -m "$(ALONE)" --durations=10 # one at a time: these measure times on this host
 

@@ -46,6 +46,7 @@ def measured(run: Run) -> pd.DataFrame:
     return evaluations.assign(pull_bytes=pull, both_bytes=both)
 
 
+@fact
 def held(run: Run) -> pd.DataFrame:
     """Return the rows of `measured` of versions that no recovery of the server lost."""
     return measured(run).loc[held_evaluations(run).index]

@@ -15,6 +15,8 @@ LEFT, TOP, EDGE = 250, 130, 12
 """Room for the labels of rows and of columns, and around the picture."""
 INK, SOFT, FRAME, DOT = "#24292f", "#6e7781", "#dbe9f9", "#0b5cad"
 LEAVES = "leaves"
+DOORS = ("__init__", "__main__")
+"""Modules of no layer, through which users import and start the package."""
 
 
 def picture() -> str:
@@ -55,7 +57,7 @@ def _arrows() -> set[tuple[str, str]]:
     """Return (importer, imported) for each pair of parts as they are drawn."""
     drawn = dict.fromkeys(LAYERS[LEAVES], LEAVES)
     pairs = {(drawn.get(one, one), drawn.get(other, other)) for one, other in part_imports()}
-    return {(one, other) for one, other in pairs if one != other and one != "__init__"}
+    return {(one, other) for one, other in pairs if one != other and one not in DOORS}
 
 
 def _layers(rows: dict[str, tuple[str, ...]]) -> list[str]:

@@ -77,7 +77,7 @@ def run(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_report_has_the_figures_that_can_be_drawn_and_tells_of_the_others(
     emulate: Emulate, run: Path
 ) -> None:
-    result = emulate("report", "abc121")
+    result = emulate("report", "abc121", "--trust")
     assert result.code == 0
     text = (run / "report.html").read_text()
     for word in ("Loss by device.</b> Loss on the mini-batches", "Loss by device, window: 7.</b>"):
@@ -108,7 +108,8 @@ def test_a_command_replaces_a_figure_or_adds_one(
     mended = OTHERS.replace('"nodes"', '"staleness"')
     (tmp_path / "others.py").write_text(mended)
     more = "{kind: ./others.py:Tall}"
-    result = emulate("report", "abc121", "--figure", "./others.py:Broken", "--figure", more)
+    figures = ("--figure", "./others.py:Broken", "--figure", more)
+    result = emulate("report", "abc121", "--trust", *figures)
     assert (result.code, "Broken" in result.err) == (0, False)
     assert (run / "figures" / "others-Broken.png").is_file()
     assert not (run / "figures" / "others-Tall-2.png").exists()
