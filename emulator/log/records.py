@@ -256,7 +256,7 @@ class LatenessRecord(LogRecord, tag="lateness"):
 
 
 class CheckpointRecord(LogRecord, tag="checkpoint"):
-    """The server saved the model."""
+    """The server saved the model as it was at this time."""
 
     version: int
     """Version of the model that was saved."""

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -65,6 +66,12 @@ def serve(
             server, log = recovered(output, part.plan, made, resumed, clock)
             opened.callback(server.close)
         holds = _holds(part)
+        checkpoints = None
+        if part.plan.checkpoint is not None:
+            thread = opened.enter_context(ThreadPoolExecutor(1))
+            path = output / "checkpoint.npz"
+            checkpoints = Checkpoints(server, part.plan.checkpoint, path, log, thread)
+        chores: list[Chore] = [Roll(server, output / FILE), *_changes(part, holds)]
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
         checked, cut = part.plan.worker.checked, part.plan.worker.cut is not None
@@ -74,9 +81,11 @@ def serve(
                 server,
                 router,
                 holds=holds,
-                chores=(*_chores(server, part.plan, output, log), *_changes(part, holds)),
+                chores=(*chores, *([checkpoints] if checkpoints else [])),
                 canceled=lambda: canceled[0] if canceled else "",
             )
+            if checkpoints:
+                checkpoints.finish()
             save(output / "model.npz", server.model, server.whole)
             router.close(linger=2.0)
 
@@ -148,12 +157,3 @@ def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
 def _changes(part: ServerRole, holds: Mapping[str, Hold[Any]]) -> tuple[Chore, ...]:
     """Make the chore that changes `holds` by order of the supervisor, if faults may change any."""
     return (DevicesHolds(holds, PartOrders()),) if part.changing else ()
-
-
-def _chores(
-    server: ParameterServer | DurableServer, plan: Plan, output: Path, log: RunLog
-) -> tuple[Chore, ...]:
-    roll = Roll(server, output / FILE)
-    if plan.checkpoint is None:
-        return (roll,)
-    return (roll, Checkpoints(server, plan.checkpoint, output / "checkpoint.npz", log))

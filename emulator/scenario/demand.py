@@ -42,7 +42,8 @@ it took 35 MiB for the dense layers of `mnist-cnn` in batches of 10, and 143 MiB
 
 COPIES = 16
 """Vectors of the model's size that the server may hold at once for itself: the model, two moments
-of an optimizer, the scratch space of a step, and the snapshots for the evaluator."""
+of an optimizer, the scratch space of a step, the copies of a checkpoint that is being written, and
+the snapshots for the evaluator."""
 
 COPIES_A_DEVICE = 4
 """Vectors of the model's size that the server may hold for each device: a model on its way to the

@@ -219,11 +219,14 @@ class DockerRuntime:
     def _await_server(self) -> None:
         """Wait until the server has written the model and its container has ended, and then the
         gateways' containers."""
-        model, size = self._world.output / "model.npz", -1
+        output = self._world.output
+        model, files = output / "model.npz", ("checkpoint.npz", "model.npz")
+        sizes: list[int] = []
         until = self._clock.now() + LAST_WRITES
         while SERVER not in self._ended and self._clock.now() < until:
             self._look(LOOK)
-            if size < (size := _size(part_of(model))):
+            # the server completes a checkpoint before it begins with the model
+            if sizes != (sizes := [_size(part_of(output / name)) for name in files]):
                 until = self._clock.now() + LAST_WRITES
         if SERVER not in self._ended and not model.is_file():
             self._view.progress("the server has not written its model in time")
