@@ -43,6 +43,7 @@ def warnings(run: Run) -> list[str]:
     """Return a sentence for every reason to distrust `run`; an empty list for a sound run."""
     return [
         *run.notes,
+        *([run.model["note"]] if run.model.get("note") else []),
         *_fallen_behind(run),
         *_records(run),
         *_unsent(run),

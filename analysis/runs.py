@@ -16,7 +16,7 @@ import yaml
 
 from .errors import RunError
 from .records import by_kind, frame, mapping
-from .shapes import MANIFEST, POINT, SCENARIO, SUMMARY, Shape, check
+from .shapes import MANIFEST, MODEL, POINT, SCENARIO, SUMMARY, Shape, check
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hello": ("at", "node", "incarnation"),
@@ -85,6 +85,8 @@ class Run:
     manifest: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     """The content of summary.json; empty if the run did not write the file."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """Origin of `model.npz`: `source`, `version` and `note`; empty if unknown."""
     timeline: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(TIMELINE)))
     """The compiled schedule: `at`, `verb`, `node`, `fault`, `begins`."""
     frames: Mapping[str, pd.DataFrame] = field(default_factory=dict)
@@ -166,16 +168,27 @@ def read(folder: Path | str) -> Run:
             "name one such as runs/quickstart/latest"
         )
     notes: list[str] = []
+    summary = _json(folder / "summary.json", SUMMARY, notes)
     return Run(
         folder=folder.resolve(),
         scenario=_yaml(folder / "scenario.yaml", SCENARIO, notes),
         manifest=_json(folder / "manifest.json", MANIFEST, notes),
-        summary=_json(folder / "summary.json", SUMMARY, notes),
+        summary=summary,
+        model=summary.get("model") or _origin(folder),
         timeline=_schedule(folder / "timeline.jsonl", notes),
         frames=_records(folder / "run.jsonl", notes),
         point=str(_json(folder / "point.json", POINT, []).get("label") or ""),
         notes=tuple(notes),
     )
+
+
+def _origin(folder: Path) -> dict[str, Any]:
+    """Return the origin of `model.npz` in the `folder` of a run without a summary."""
+    if (folder / "model.json").is_file():
+        return _json(folder / "model.json", MODEL, [])
+    if (folder / "summary.json").is_file() or not (folder / "model.npz").is_file():
+        return {}
+    return {"source": "checkpoint", "note": "model.npz is the last checkpoint of an unfinished run"}
 
 
 def _json(path: Path, shape: Shape, notes: list[str]) -> dict[str, Any]:

@@ -253,6 +253,12 @@ def _word(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
+_MODELS = {
+    "checkpoint": "the model of the last checkpoint",
+    "recovered": "the last model in the server's state",
+}
+
+
 def files(run: Run) -> list[Row]:
     """Return the other files of the run's folder, as (path in the folder, description)."""
     known = {
@@ -261,7 +267,7 @@ def files(run: Run) -> list[Row]:
         "run.jsonl": "the records of everything that happened, one on each line",
         "summary.json": "the results in numbers",
         "manifest.json": "versions, host, image, and the means that shaped the links",
-        "model.npz": "the model at the end",
+        "model.npz": _MODELS.get(run.model.get("source", ""), "the model at the end"),
         "plugins": "the sources of the plugins that are not the package's own",
         "figures": "the figures as PNG",
         "devices": "the output of each device",

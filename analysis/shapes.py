@@ -47,12 +47,14 @@ Shape = Kind | Mapping[str, Any] | Sequence[Any]
 
 _LINK = {"up": MAPPING, "down": MAPPING}
 
+MODEL: Shape = {"source": TEXT, "version": NUMBER, "note": TEXT}
 SUMMARY: Shape = {
     **dict.fromkeys(("duration_s", "devices", "updates", "pull_bytes"), NUMBER),
     **dict.fromkeys(("evaluation_pull_bytes", "dense_push_bytes", "compression_ratio"), NUMBER),
     **dict.fromkeys(("dense_pull_bytes", "traffic_ratio"), NUMBER),
     **dict.fromkeys(("server_rx_bytes", "server_tx_bytes", "faults_planned"), NUMBER),
     "push_bytes": dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
+    "model": MODEL,
     "left_out": [{"node": TEXT, "steps": NUMBER, "of": NUMBER}],
     "left_out_unlisted": NUMBER,
     "activation_bytes": dict.fromkeys(("up", "down"), NUMBER),

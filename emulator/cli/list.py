@@ -9,7 +9,7 @@ import click
 
 from ..errors import EmulatorError
 from ..runs.folder import conductor, folders
-from ..runs.results import read_json
+from ..runs.results import model_source, read_json
 from .options import JSON_OPTION, RUNS_OPTION
 from .watching.progress import amount
 
@@ -73,10 +73,10 @@ def _row(path: Path) -> dict[str, Any]:
 
 
 def facts(path: Path) -> dict[str, Any]:
-    """Return the keys of `_FACTS` for the run in the folder `path`.
+    """Return the keys of `_FACTS` for the run in the folder `path`, and the source of its model.
 
-    The values are None, the outcome aside, while the run has no summary. Raises EmulatorError if
-    the summary or the manifest is damaged.
+    The values are None, outcome and model aside, while the run has no summary. Raises EmulatorError
+    if the summary or the manifest is damaged.
     """
     file = path / "summary.json"
     if (path / "manifest.json").exists():
@@ -84,7 +84,8 @@ def facts(path: Path) -> dict[str, Any]:
     if not file.exists():
         alive = conductor(path) is not None
         unknown = dict.fromkeys((*_FACTS, *_TRAFFIC))
-        return unknown | {"outcome": "running" if alive else "unfinished"}
+        outcome = {"outcome": "running" if alive else "unfinished"}
+        return unknown | outcome | {"model": model_source(path)}
     summary = read_json(file)
     for name, types in _FACTS.items():
         if name not in summary:
@@ -93,7 +94,8 @@ def facts(path: Path) -> dict[str, Any]:
             words = "a text" if str in types else "a number"
             raise EmulatorError(f"{file}: {name}: {summary[name]!r} where {words} was expected")
     error = {_ERROR: summary[_ERROR]} if isinstance(summary.get(_ERROR), int | float) else {}
-    return {name: summary[name] for name in _FACTS} | _traffic(summary) | error
+    model = {"model": model_source(path, summary)}
+    return {name: summary[name] for name in _FACTS} | _traffic(summary) | error | model
 
 
 def _traffic(summary: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +128,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
             row["id"],
             row["scenario"],
             _when(row["started"]),
-            row["outcome"],
+            _outcome(row),
             _or_dash(row["updates"], "{}"),
             _score(row),
             *(_size(row[way]) for way in ("push_bytes", "pull_bytes", "both_bytes")),
@@ -135,6 +137,12 @@ def _print(rows: list[dict[str, Any]]) -> None:
             _or_dash(row["duration_s"], "{:.0f} s"),
         )
     console().print(shown)
+
+
+def _outcome(row: dict[str, Any]) -> str:
+    """Return the outcome, with the source of a model that is not that of the run's end."""
+    told = row["model"] in ("checkpoint", "recovered")
+    return f"{row['outcome']}, model: {row['model']}" if told else str(row["outcome"])
 
 
 def _score(row: dict[str, Any]) -> str:

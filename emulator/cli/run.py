@@ -226,6 +226,8 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
         line("WARNING", f"the host did not keep up: {reason}")
     for why in summary["left"]:
         line("WARNING", why)
+    if note := summary.get("model", {}).get("note"):
+        line("model", note)
     if summary.get("resumable"):
         again = f"emulate resume {folder.name.rpartition('-')[2]}"
         line("resume", f"`{again}` goes on with this run from the server's state")

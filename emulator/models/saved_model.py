@@ -95,6 +95,15 @@ class _SteadyFile(io.FileIO):
         return written
 
 
+def read_version(path: Path) -> int | None:
+    """Return the version of the model in the file at `path`; None if the file is no model."""
+    try:
+        with open_plain(path) as file, zipfile.ZipFile(file) as archive:
+            return int(_Members(archive, 1).count("version", ())[()])
+    except (*_UNZIPPABLE, ValueError, OSError):
+        return None
+
+
 def read(path: Path, layout: Layout) -> SavedModel:
     """Read the model of `layout` in the file at `path`.
 

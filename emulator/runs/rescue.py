@@ -14,6 +14,8 @@ class Rescued(NamedTuple):
     """Last lines of the server's log that its end kept from `run.jsonl`."""
     failure: str = ""
     """Why there is no model; empty if there is one."""
+    version: int = 0
+    """Version of the model, if there is one."""
     older: str = ""
     """Both versions, and the reason, if the model is older than the log; else empty."""
 
@@ -56,8 +58,7 @@ def _write(folder: RunFolder, path: Path) -> Rescued:
     model = SavedModel(state.snapshot(), state.version, server.whole, state.optimizer_state())
     saved_model.write(path, model)
     if logged == state.version:
-        return Rescued(lines)
+        return Rescued(lines, version=state.version)
     older = f"model.npz has version {state.version:,}, and the log's last is {logged:,}"
-    return Rescued(
-        lines, older=older + (damage(folder.server) or ": the state on the disk ends there")
-    )
+    reason = damage(folder.server) or ": the state on the disk ends there"
+    return Rescued(lines, version=state.version, older=older + reason)

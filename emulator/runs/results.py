@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from ..errors import EmulatorError
 from ..log.lines import parse
@@ -17,48 +17,84 @@ from .folder import RunFolder, conductor, mended
 from .rescue import rescue
 
 _MODEL = "model.npz"
+_CHECKPOINT = "checkpoint.npz"
+_ORIGIN = "model.json"
+"""File with the origin of `model.npz` of a run that has no summary."""
 
 
-def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
+class ModelOrigin(NamedTuple):
+    """The origin of a run's `model.npz`."""
+
+    source: Literal["final", "checkpoint", "recovered", "none"]
+    """`final`: the server wrote the model at the end; `checkpoint`: the last checkpoint;
+    `recovered`: from the server's durable state; `none`: the run has no model."""
+    version: int | None = None
+    """Version of the model; None without a model, or if the file cannot be read."""
+    note: str = ""
+    """A sentence on a model that the server did not write at the end; else empty."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the origin as JSON values, for the summary."""
+        note = {"note": self.note} if self.note else {}
+        return {"source": self.source, "version": self.version, **note}
+
+
+def model_source(path: Path, summary: Mapping[str, Any] | None = None) -> str | None:
+    """Return the source of the model of the run in the folder `path`, by its `summary` if it has
+    one; None if the run goes on, or an older version has played it."""
+    if summary is None and not (path / _ORIGIN).is_file():
+        # in virtual time a checkpoint is a `model.npz` from the first one on
+        return "checkpoint" if (path / _MODEL).is_file() else None
+    known = read_json(path / _ORIGIN) if summary is None else summary.get("model")
+    source = known.get("source") if isinstance(known, dict) else None
+    return source if isinstance(source, str) else None
+
+
+def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> ModelOrigin:
     """Write `run.jsonl` from the server's log and the supervisors' reports.
 
     `last` replaces the facts of the log's last record, `stop`. The server's model becomes
     `model.npz`; if the server had no time to write one, its last checkpoint does. If the logs
-    cannot be merged, both stay where they are.
+    cannot be merged, both stay where they are. Returns the origin of `model.npz`.
     """
     _merge(folder, last)
+    origin = ModelOrigin("none")
     if model := _model(folder):
+        origin = _origin(model)
         model.replace(folder.path / _MODEL)  # moved: a disk may be full
     shutil.rmtree(folder.server, ignore_errors=True)
     folder.reports.unlink(missing_ok=True)
+    return origin
 
 
-def keep(folder: RunFolder, last: Mapping[str, Any] | None = None) -> str:
+def keep(folder: RunFolder, last: Mapping[str, Any] | None = None) -> ModelOrigin:
     """Write `run.jsonl` and `model.npz` as `gather` does, and leave the files of the nodes in place
     for `emulate resume`.
 
     A model that the server did not write itself comes from the server's durable state, and if that
-    gives none, from the last checkpoint. Returns why there is no model at all, or why it is older
-    than the log; else empty.
+    gives none, from the last checkpoint. Returns the origin of `model.npz`; its note says why there
+    is no model at all, or why it is older than the log.
     """
     if (folder.server / _MODEL).is_file():
         _merge(folder, last)
-        _copy_model(folder)
-        return ""
+        return _copy_model(folder)
     rescued = rescue(folder)
     with NamedTemporaryFile() as rest:
         rest.writelines(rescued.lines)
         rest.flush()
         _merge(folder, last, Path(rest.name))
     if not rescued.failure:
-        return rescued.older
-    return "" if _copy_model(folder) else rescued.failure
+        note = f"model.npz is from the server's state on the disk: version {rescued.version:,}"
+        return ModelOrigin("recovered", rescued.version, rescued.older or note)
+    copied = _copy_model(folder, rescued.failure)
+    return copied if copied.source != "none" else ModelOrigin("none", note=rescued.failure)
 
 
 def recover(path: Path, tell: Callable[[str], object] = lambda note: None) -> bool:
     """Save the logs and the model of a run after its conductor was killed.
 
-    `tell` is called with the reason if there is no model, or one that is older than the log.
+    `tell` is called with a sentence if the server did not write the model itself at the end. The
+    origin of the model is written to `model.json`, as the run has no summary.
 
     Returns whether `emulate resume` can go on with the run: if the server's durable state is there,
     the files of the nodes stay, and the results are written anew by each call, since the run may
@@ -87,11 +123,11 @@ def _recover(folder: RunFolder, tell: Callable[[str], object]) -> bool:
         folder.discard_work()  # it holds secrets; and first, as a disk may be full
     if dead or (unfinished and not folder.records.is_file()):
         try:
-            if dead:
-                if note := keep(folder):
-                    tell(note)
-            else:
-                gather(folder)
+            origin = keep(folder) if dead else gather(folder)
+            if origin.note:
+                tell(origin.note)
+            if not complete:
+                write_json(path / _ORIGIN, origin.plain())
         except OSError as error:
             raise EmulatorError(f"{path} cannot be completed: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
@@ -132,7 +168,7 @@ def durable(folder: RunFolder) -> bool:
 
 def forget_results(folder: RunFolder) -> None:
     """Remove the results of a run that goes on: its next end makes new ones."""
-    for name in ("summary.json", folder.records.name, _MODEL):
+    for name in ("summary.json", folder.records.name, _MODEL, _ORIGIN):
         (folder.path / name).unlink(missing_ok=True)
 
 
@@ -150,18 +186,31 @@ def put_in_order(records: Path) -> None:
 
 def _model(folder: RunFolder) -> Path | None:
     """Return the file with the server's model, or else its last checkpoint, or else None."""
-    models = (folder.server / name for name in (_MODEL, "checkpoint.npz"))
+    models = (folder.server / name for name in (_MODEL, _CHECKPOINT))
     return next(filter(Path.is_file, models), None)
 
 
-def _copy_model(folder: RunFolder) -> bool:
-    """Copy the server's model to its place; return whether there is any."""
+def _copy_model(folder: RunFolder, reason: str = "") -> ModelOrigin:
+    """Copy the server's model to its place; return its origin, with the `reason` in its note."""
     model = _model(folder)
     if model is None:
-        return False
+        return ModelOrigin("none")
     with replacing(folder.path / _MODEL) as sink, model.open("rb") as source:
         shutil.copyfileobj(source, sink)
-    return True
+    return _origin(model, reason)
+
+
+def _origin(model: Path, reason: str = "") -> ModelOrigin:
+    """Return the origin of the file `model` of the server, with the `reason` in its note."""
+    from ..models.saved_model import read_version  # late: NumPy takes long to import
+
+    version = read_version(model)
+    if model.name != _CHECKPOINT:
+        return ModelOrigin("final", version)
+    number = "an unknown version" if version is None else f"version {version:,}"
+    why = reason.removeprefix("no model.npz: ") or "the server wrote no model at the end"
+    note = f"model.npz is the last checkpoint, of {number}: {why}"
+    return ModelOrigin("checkpoint", version, note)
 
 
 def read_json(path: Path) -> dict[str, Any]:

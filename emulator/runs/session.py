@@ -28,7 +28,7 @@ from ..scenario.unkept import unkept
 from .cancel import Canceled, Cancellation, canceling
 from .folder import RunFolder
 from .plugin_sources import PluginSources, kept_scenario, plugin_sources
-from .results import write_json
+from .results import ModelOrigin, write_json
 from .tried_plugins import blamed
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
@@ -78,6 +78,8 @@ class Session:
     """Set once `playing` is left; None if the run came to its own end."""
     summary: dict[str, Any] = field(default_factory=dict)
     """Content of `summary.json`, set by `conclude`."""
+    model: ModelOrigin = ModelOrigin("none")
+    """Origin of `model.npz`, for the summary."""
     resumable: bool = False
     """Whether `emulate resume` can go on with the run, which has failed."""
     notes: list[str] = field(default_factory=list)
@@ -262,6 +264,7 @@ class Session:
         )
         if self.runtime == "docker" and scenario.time is not None:
             self.summary["fidelity"]["dilation"] = scenario.dilation
+        self.summary["model"] = self.model.plain()
         self.summary["left"] = list(left)
         if self.resumable:
             self.summary["resumable"] = True

@@ -1,6 +1,8 @@
 """A failed run with a durable server: its model, its state, and the way back into it."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,8 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.run_warnings import warnings
+from analysis.runs import read as analysed
+from emulator.cli.run import tell
 from emulator.errors import DeploymentError, EmulatorError
-from emulator.models.saved_model import read
+from emulator.models.saved_model import SavedModel, read, read_version, write
 from emulator.runs import results
 from emulator.runs.data_split import split_data
 from emulator.runs.dead_run import dead_run
@@ -21,6 +26,7 @@ from emulator.scenario import dump, loads, timeline
 from emulator.scenario.timeline import to_jsonl
 from emulator.shaping.backend import Backend
 from tests.fakes.durable_fleet import LAYOUT, DurableFleet
+from tests.fakes.typed_commands import Emulate
 
 SCENARIO = loads(
     """
@@ -66,9 +72,10 @@ def test_a_failed_run_has_its_last_model_and_keeps_the_state(
     server: Any = fleet.server.server
     before = content(folder.server)
     assert results.can_go_on(folder)
-    assert results.keep(folder, FAILED) == ""
+    origin = results.keep(folder, FAILED)
     assert content(folder.server) == before
     model = read(folder.path / "model.npz", LAYOUT)
+    assert origin[:2] == ("recovered", model.version)
     assert model.version == server.version > 10
     assert np.array_equal(model.theta, server.model.snapshot())
     last = json.loads(folder.records.read_bytes().splitlines()[-1])
@@ -93,13 +100,13 @@ def test_a_model_has_no_update_that_its_log_lacks(
     lines = whole.splitlines(keepends=True)
     # killed after an input was stored, while its record was written
     log.write_bytes(b"".join(lines[:-2]) + lines[-2][:torn])
-    assert results.keep(folder, FAILED) == ""
+    version = results.keep(folder, FAILED).version
     assert log.read_bytes() == b"".join(lines[:-2]) + lines[-2][:torn]
     records = [json.loads(line) for line in folder.records.read_bytes().splitlines()]
     kept = [record for record in records if record["what"] != "stop"]
     assert sorted(kept, key=str) == sorted(map(json.loads, lines), key=str)
     made = max(r["version"] for r in records if r["what"] == "update")
-    assert made == read(folder.path / "model.npz", LAYOUT).version
+    assert made == read(folder.path / "model.npz", LAYOUT).version == version
 
 
 def test_the_end_of_a_failed_run_names_the_way_back(
@@ -112,7 +119,9 @@ def test_the_end_of_a_failed_run_names_the_way_back(
     with pytest.raises(DeploymentError) as raised, conducting(ready, session):
         raise DeploymentError("the evaluator died")
     again = f"`emulate resume {folder.run}` goes on with it from the server's state"
-    assert raised.value.__notes__ == [f"what is known of the run is in {folder.path}", again]
+    model = f"model.npz is from the server's state on the disk: version {fleet.server.version}"
+    known = f"what is known of the run is in {folder.path}"
+    assert raised.value.__notes__ == [known, model, again]
     summary = results.read_json(folder.path / "summary.json")
     assert (summary["outcome"], summary["resumable"]) == ("failed", True)
     assert (folder.path / "model.npz").is_file() and results.durable(folder)
@@ -153,10 +162,13 @@ def test_only_a_failed_run_goes_on(folder: RunFolder, fleet: DurableFleet, outco
 def test_a_state_that_cannot_be_read_gives_no_model(folder: RunFolder, fleet: DurableFleet) -> None:
     for file in (folder.server / "durable").iterdir():
         file.write_bytes(b"damaged")
-    assert "no state and no inputs of the run can be read" in results.keep(folder, FAILED)
+    why = "no state and no inputs of the run can be read"
+    source, version, note = results.keep(folder, FAILED)
+    assert (source, version) == ("none", None) and why in note
     assert not (folder.path / "model.npz").exists()
     (folder.server / "checkpoint.npz").write_bytes(b"the last one")
-    assert results.keep(folder, FAILED) == ""
+    source, version, note = results.keep(folder, FAILED)
+    assert (source, version) == ("checkpoint", None) and why in note
     assert (folder.path / "model.npz").read_bytes() == b"the last one"
 
 
@@ -200,4 +212,88 @@ def test_a_damaged_log_of_inputs_is_named_with_both_versions(
 def test_a_sound_log_of_inputs_is_not_named(folder: RunFolder, fleet: DurableFleet) -> None:
     told: list[str] = []
     assert results.recover(folder.path, told.append)
-    assert told == []
+    version = fleet.server.version
+    assert told == [f"model.npz is from the server's state on the disk: version {version}"]
+
+
+def left_behind(how: str, folder: RunFolder, fleet: DurableFleet) -> tuple[str, int | None, str]:
+    """Leave what a server leaves that ends as `how`; return source, version and note of the model
+    that comes of it."""
+    server: Any = fleet.server.server
+    state, logged = folder.server / "durable", server.version
+    made = SavedModel(server.model.snapshot(), logged, LAYOUT)
+    match how:
+        case "final":
+            write(folder.server / "model.npz", made)
+            write(folder.server / "checkpoint.npz", replace(made, version=7))
+            return "final", logged, ""
+        case "older":
+            (inputs,) = state.glob("inputs-*.log")
+            flip(inputs, 0.3)
+            note = f" and the log's last is {logged}: {inputs.name} is damaged"
+            return "recovered", None, note
+        case "recovered":
+            return "recovered", logged, f"from the server's state on the disk: version {logged}"
+        case "damaged":
+            write(folder.server / "checkpoint.npz", replace(made, version=7))
+            for file in state.iterdir():
+                file.write_bytes(b"damaged")
+            return "checkpoint", 7, "is the last checkpoint, of version 7: the server's state gives"
+        case "checkpoint":
+            write(folder.server / "checkpoint.npz", replace(made, version=7))
+            shutil.rmtree(state)
+            return "checkpoint", 7, "is the last checkpoint, of version 7: the server wrote no"
+    shutil.rmtree(state)
+    return "none", None, ""
+
+
+@pytest.mark.parametrize("dead", [False, True], ids=["failed", "died"])
+@pytest.mark.parametrize(
+    "how", ["final", "older", "recovered", "damaged", "checkpoint", "nothing left"]
+)
+def test_the_source_of_the_model_is_named_wherever_the_run_is_read(
+    how: str,
+    dead: bool,
+    folder: RunFolder,
+    fleet: DurableFleet,
+    monkeypatch: pytest.MonkeyPatch,
+    emulate: Emulate,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source, version, note = left_behind(how, folder, fleet)
+    told: list[str] = []
+    if dead:
+        results.recover(folder.path, told.append)
+        known = results.read_json(folder.path / "model.json")
+    else:
+        monkeypatch.setattr(play_containers, "clean_up_late", lambda *of: ())
+        ready: Any = SimpleNamespace(client=None, backend=Backend())
+        session = Session(SCENARIO, (), folder, "docker")
+        with pytest.raises(DeploymentError) as raised, play_containers.conducting(ready, session):
+            raise DeploymentError("the evaluator died")
+        told = [line for line in raised.value.__notes__ if "model.npz" in line]
+        known = session.summary["model"]
+        assert known == results.read_json(folder.path / "summary.json")["model"]
+    if how == "older":
+        version = known["version"]
+        assert 0 < version < fleet.server.version
+        note = f"model.npz has version {version}," + note
+    assert (known["source"], known["version"]) == (source, version)
+    assert known.get("note", "") == "".join(told) and note in known.get("note", "")
+    if source != "none":
+        assert read_version(folder.path / "model.npz") == version
+    page = warnings(analysed(folder.path))
+    assert all(line in page for line in told) and bool(told) == (
+        source in ("checkpoint", "recovered")
+    )
+    listed = emulate("list", "--runs", folder.path.parent.parent, "--json")
+    assert json.loads(listed.out)[0]["model"] == source
+    monkeypatch.setenv("COLUMNS", "300")
+    shown = emulate("list", "--runs", folder.path.parent.parent).out
+    assert (f", model: {source}" in shown) == bool(told)
+    if not dead:
+        tell(folder.path, session.summary)
+        last = capsys.readouterr().out
+        assert ("".join(f"{'model':<12} {line}\n" for line in told) in last) and (
+            "model.npz" in last
+        ) == bool(told)

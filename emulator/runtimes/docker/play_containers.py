@@ -126,11 +126,15 @@ def _gather(session: Session) -> None:
     facts = ending.facts() if ending else None
     session.resumable = ending is not None and ending.reason == "failed" and can_go_on(folder)
     if not session.resumable:
-        gather(folder, facts)
-        return
-    if why := keep(folder, facts):
-        session.notes.append(why)
-    session.notes.append(f"`emulate resume {folder.run}` goes on with it from the server's state")
+        session.model = gather(folder, facts)
+    else:
+        session.model = keep(folder, facts)
+    if session.model.note:
+        session.notes.append(session.model.note)
+    if session.resumable:
+        session.notes.append(
+            f"`emulate resume {folder.run}` goes on with it from the server's state"
+        )
 
 
 def require() -> None:

@@ -25,7 +25,7 @@ from ...runs.layer_calibration import needs_layers, with_layers
 from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.replay import Replay
-from ...runs.results import put_in_order
+from ...runs.results import ModelOrigin, put_in_order
 from ...runs.session import Session
 from ...runs.step_calibration import with_times
 from ...scenario import Scenario, Timed, timeline
@@ -238,5 +238,6 @@ class _VirtualRun:
         parts, folder = self._parts, self._folder.path
         if parts.learning.scores:
             save(folder / "model.npz", parts.model, self._layout)
+            self._session.model = ModelOrigin("final", parts.model.version)
         if isinstance(parts.state, MeasuredState):
             parts.state.save(folder)
