@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.containers.conftest import EMULATE
+from tests.containers.conftest import EMULATE, left
 from tests.fakes.failure_laws import keeps_the_laws
 from tests.fakes.random_failures import KINDS, scenario
 
@@ -50,9 +50,7 @@ def test_a_fleet_under_faults_keeps_the_laws(plays: dict[int, Future], client, s
     summary = json.loads(done.stdout)
     assert done.returncode == (0 if summary["outcome"] == "success" else 1), done.stderr
     keeps_the_laws(text(seed), Path(summary["run"]), summary, LATE)
-    for things in (client.api.containers(all=True), client.api.networks()):
-        labels = [thing["Labels"] or {} for thing in things]
-        assert not [each for each in labels if str(folder) in each.get("emulate.folder", "")]
+    assert not left(client, folder)
 
 
 def test_the_fleets_suffer_all_kinds():

@@ -7,6 +7,7 @@ from statistics import median
 import pytest
 
 from emulator.faults import FAULTS
+from tests.containers.conftest import left
 from tests.containers.kinds.conftest import ended
 from tests.containers.kinds.fleet import DRAWN, END, LATE
 
@@ -79,8 +80,5 @@ def test_a_device_without_a_fault_never_falls_silent(fleet):
 def test_nothing_is_left(fleet, client):
     assert len(fleet.parts) > 26
     assert ended(fleet.parts, 10.0)
-    label = {"label": "emulate.folder"}
-    things = client.api.containers(all=True, filters=label) + client.api.networks(filters=label)
-    folders = [thing["Labels"]["emulate.folder"] for thing in things]
-    assert not [folder for folder in folders if folder == str(fleet.folder)]
+    assert not left(client, fleet.folder)
     assert {r["node"] for r in fleet.said("exit")} == {"small"}
