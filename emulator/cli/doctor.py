@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -14,7 +13,7 @@ from ..machine.host import Host, lacks_containers
 from .options import JSON_OPTION
 
 if TYPE_CHECKING:
-    from ..runtimes.docker.engine_traits import Lack
+    from ..runtimes.docker.probing import Probed
     from ..shaping.features import Features
 
 LEAST_MEMORY = 2 << 30
@@ -104,17 +103,18 @@ def _image(client: Any) -> list[Finding]:
         probed = probing.examine(client, image.id)
     except EmulatorError as error:
         return [sound, Finding("shaping", False, str(error))]
-    return [sound, Finding("shaping", True, service(probed.features)), _limits(probed.lacks)]
+    return [sound, Finding("shaping", True, service(probed.features)), _limits(probed)]
 
 
-def _limits(lacks: Sequence["Lack"]) -> Finding:
-    """Return whether the engine sets the limits of devices; `lacks` are those that it does not."""
+def _limits(probed: "Probed") -> Finding:
+    """Return whether the engine sets the limits of devices, and the files that a process has."""
     from ..runtimes.docker.engine_traits import GROUPS
 
-    if not lacks:
-        found = "the engine keeps CPU quotas, memory limits, mounts and users"
-        return Finding("limits", True, found, optional=True)
-    words = "; ".join(lack.words for lack in lacks)
+    if not probed.lacks:
+        found = "the engine keeps CPU quotas, memory limits, mounts and users; "
+        files = f"a process may open {probed.files:,} files"
+        return Finding("limits", True, found + files, optional=True)
+    words = "; ".join(lack.words for lack in probed.lacks)
     remedy = f"{GROUPS}; a scenario that needs a missing limit is refused"
     return Finding("limits", False, f"the engine: {words}", remedy, optional=True)
 

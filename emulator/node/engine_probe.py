@@ -7,6 +7,7 @@ of JSON.
 
 import json
 import os
+import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,15 @@ def report(user: int) -> dict[str, Any]:
     """Return the facts of this container; `user` is the id of a node's processes.
 
     `boot`: id of the kernel; `mounts`: the error of the mounts' use, empty without an error;
-    `quota`: cores, and `memory`: bytes, each None without a limit; `features`: those of shaping.
+    `quota`: cores, and `memory`: bytes, each None without a limit; `files`: files that a process
+    may open once it has raised its limit; `features`: those of shaping.
     """
     return {
         "boot": BOOT.read_text(encoding="utf-8").strip(),
         "mounts": _mounts(user),
         "quota": quota(),
         "memory": memory.limit(),
+        "files": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
         "features": probe().plain(),
     }
 

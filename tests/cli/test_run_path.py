@@ -14,6 +14,7 @@ import emulator
 from emulator.errors import DeploymentError
 from emulator.runtimes.docker import client, container_runtime, play_containers, waves
 from emulator.runtimes.docker.cleanup import Removed
+from emulator.runtimes.docker.probing import Means
 from emulator.shaping.backend import Backend
 from tests.fakes.typed_commands import Emulate, scenario
 
@@ -101,7 +102,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     monkeypatch.setattr(play_containers, "connect", lambda: made)
     monkeypatch.setattr(play_containers.node_image, "require", lambda client: image)
     monkeypatch.setattr(play_containers, "remove_dead", lambda *anything: None)
-    monkeypatch.setattr(play_containers, "backend_for", lambda *anything, **more: Backend())
+    monkeypatch.setattr(play_containers, "means_for", lambda *anything, **more: Means(Backend(), 9))
     monkeypatch.setattr(play_containers, "ready", lambda model, seed: tmp_path)
     monkeypatch.setattr(container_runtime, "Stdio", Silence)
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *anything: ())

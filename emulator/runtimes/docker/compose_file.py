@@ -22,7 +22,7 @@ from ...world.roles import SERVER
 from .client import connect
 from .images import node_image
 from .prepare import prepare
-from .probing import backend_for
+from .probing import means_for
 
 _KIND = "compose"
 _SCENARIO = "scenario.yaml"
@@ -42,7 +42,7 @@ def lay_down(scenario: Scenario, path: Path, file: Path | None = None) -> Backen
     _require_elsewhere(path, file)
     client = connect()
     image = node_image.require(client)
-    backend = backend_for(client, image.id, scenario, timeline(scenario), boxes=False)
+    means = means_for(client, image.id, scenario, timeline(scenario), boxes=False)
     split, graph = split_data(scenario), ready(scenario.training.network, scenario.seed)
     folder = RunFolder(path.resolve(), "compose")
     claim(path, _KIND)
@@ -56,7 +56,7 @@ def lay_down(scenario: Scenario, path: Path, file: Path | None = None) -> Backen
             folder,
             split=split,
             graph=graph,
-            backend=backend,
+            backend=means.backend,
             image=image.id,
             tell=lambda step: None,
         )
@@ -67,7 +67,7 @@ def lay_down(scenario: Scenario, path: Path, file: Path | None = None) -> Backen
             sink.write(dump(scenario).encode())
     except OSError as error:
         raise HostError(f"cannot write {path}: {error.strerror}") from error
-    return backend
+    return means.backend
 
 
 def _require_elsewhere(path: Path, file: Path | None) -> None:

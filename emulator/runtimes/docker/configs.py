@@ -42,6 +42,21 @@ from ...world.verbs import Setting
 from .ways import Ways
 
 
+def boxed_nodes(scenario: Scenario, backend: Backend) -> frozenset[str]:
+    """Return the names of the nodes of `scenario` with packets that pass the box."""
+    links = {each.name: _path(scenario, each.name, each.link) for each in scenario.nodes}
+    links[SERVER] = scenario.server.link
+    changed = reshaped_links(scenario)
+    return frozenset(
+        name for name, link in links.items() if boxed(link, backend, changed.get(name, ()))
+    )
+
+
+def _path(scenario: Scenario, name: str, link: Link) -> Link:
+    bottleneck = scenario.bottleneck_of.get(name)
+    return link if bottleneck is None else bottleneck.shared.lengthen(link)
+
+
 @dataclass(frozen=True)
 class NodeConfigs:
     """The configurations of the containers of one run, made on demand."""
@@ -136,8 +151,7 @@ class NodeConfigs:
 
     def _path(self, name: str, link: Link) -> Link:
         """Return `link` of the node `name` with the delays of its bottleneck."""
-        bottleneck = self.scenario.bottleneck_of.get(name)
-        return link if bottleneck is None else bottleneck.shared.lengthen(link)
+        return _path(self.scenario, name, link)
 
     def evaluator(self, address: str) -> NodeConfig:
         """Return the configuration of the evaluator; `address` is the server's."""
@@ -192,13 +206,7 @@ class NodeConfigs:
     @cached_property
     def boxed(self) -> frozenset[str]:
         """Names of the nodes with packets that pass the box."""
-        links = {each.name: self._path(each.name, each.link) for each in self.scenario.nodes}
-        links[SERVER] = self.scenario.server.link
-        return frozenset(
-            name
-            for name, link in links.items()
-            if boxed(link, self.backend, self._reshaped.get(name, ()))
-        )
+        return boxed_nodes(self.scenario, self.backend)
 
     @cached_property
     def filling(self) -> frozenset[str]:

@@ -27,6 +27,14 @@ GROUPS = "enable the kernel's control groups"
 """Remedy for limits that an engine cannot set; on a Raspberry Pi they are off by default."""
 
 
+BOX_FILES = 4
+"""Files that the box opens for a link: two TAP devices, a netlink socket and a connection."""
+SERVER_FILES = 2
+"""Files that the server opens for a device: libzmq's socket and a duplicate."""
+OWN_FILES = 64
+"""Files that a process opens for itself, at most."""
+
+
 @dataclass(frozen=True)
 class Lack:
     """A limit of containers that an engine does not set."""
@@ -91,6 +99,14 @@ def broken(lacks: Iterable[Lack], scenario: Scenario, timeline: Iterable[Timed])
     for lack in lacks:
         if lack.breaks in needs:
             yield f"{lack.words}, and this scenario needs the limit: {GROUPS}, or {OTHER}"
+
+
+def files_needed(devices: int, links: int) -> int:
+    """Return the files that a process of a run with this number of `devices` opens, at most.
+
+    `links`: number of links that pass the box. The evaluator is a peer of the server, too.
+    """
+    return OWN_FILES + max(SERVER_FILES * (devices + 1), BOX_FILES * links)
 
 
 def _needs(scenario: Scenario, timeline: Iterable[Timed]) -> Iterator[str]:

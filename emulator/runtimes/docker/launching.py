@@ -82,7 +82,7 @@ class Launcher:
         with refusals("starting the box that delays packets"):
             finished(self._client.volumes.create, **spec.box_volume(run, marks))
             with self._making(spec.name(run, BOX)):
-                options = spec.box(run, image, marks, seed)
+                options = spec.box(run, image, marks, seed, self._world.files)
                 container = finished(self._client.containers.create, **options)
             self._stdio.open(self._client, BOX, str(container.id))
             self._exits.created(BOX, str(container.id))

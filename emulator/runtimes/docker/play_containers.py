@@ -31,7 +31,7 @@ from .images import node_image
 from .manifest import PACKAGES, facts
 from .owners import owned, remove_dead
 from .prepare import Prepared, prepare
-from .probing import backend_for, described
+from .probing import described, means_for
 
 
 def play(
@@ -150,6 +150,8 @@ class HostParts:
     split: DataSplit
     graph: Path
     backend: Backend
+    files: int
+    """Files that each process of the run may open."""
     image: node_image.NodeImage
     host: Host
     predicted: dict[str, Any]
@@ -167,6 +169,7 @@ class HostParts:
             graph=self.graph,
             backend=self.backend,
             image=self.image.id,
+            files=self.files,
             tell=view.progress,
         )
 
@@ -199,9 +202,9 @@ def get_ready(
     client = connect()
     image = node_image.require(client)
     remove_dead(client, view.progress)
-    backend = backend_for(client, image.id, scenario, planned, shaping, tell=view.progress)
-    view.progress(f"shaping: {described(backend.plain())}")
+    means = means_for(client, image.id, scenario, planned, shaping, tell=view.progress)
+    view.progress(f"shaping: {described(means.backend.plain())}")
     view.progress("graphs")
     graph = ready(scenario.training.network, scenario.seed)
     predicted = prediction_facts(scenario, view.progress, assumed=False)
-    return HostParts(client, split, graph, backend, image, host, predicted)
+    return HostParts(client, split, graph, means.backend, means.files, image, host, predicted)

@@ -43,6 +43,8 @@ class Prepared:
     """The earlier lives of a run that is resumed."""
     sources: PluginSources = PluginSources()
     """Sources of the users' plugins of the run, which `Session.describe` has written."""
+    files: int | None = None
+    """Files that each process of the run may open; None: as many as the engine says."""
 
     @property
     def nodes(self) -> list[str]:
@@ -137,6 +139,7 @@ class Prepared:
             kept=self._kept if name in self.scenario.keepers else 0,
             boxed=name in self.configs.boxed,
             full_packets=name in self.configs.filling and packet_sizes.settable(),
+            files=self.files,
         )
 
     @cached_property
@@ -169,11 +172,13 @@ def prepare(
     graph: Path,
     backend: Backend,
     image: str,
+    files: int | None = None,
     tell: Callable[[str], None],
 ) -> Prepared:
     """Issue the secrets, write the shards, and create the server's output folder.
 
-    `graph`: folder of the exported model; `image`: id of the nodes' image; `tell` shows a step.
+    `graph`: folder of the exported model; `image`: id of the nodes' image; `files` as of a
+    `Prepared`; `tell` shows a step.
     """
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
@@ -183,7 +188,7 @@ def prepare(
     planned = plan(scenario, split.examples).moved(places)
     size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
     configs = NodeConfigs(scenario, planned, size, guests, secrets, backend, user, priors)
-    world = Prepared(scenario, folder, configs, image, graph, sources=sources)
+    world = Prepared(scenario, folder, configs, image, graph, sources=sources, files=files)
     tell("shards")
     _write_shards(split, folder.work / "shards")
     world.output.mkdir(exist_ok=True)  # a run that is resumed has its server's state there

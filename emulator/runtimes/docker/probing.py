@@ -26,8 +26,9 @@ from ...world.verbs import row
 from . import spec
 from .cleanup import clean_up
 from .client import finished, refusals
+from .configs import boxed_nodes
 from .endpoint import endpoint
-from .engine_traits import OTHER, Lack, broken, lacks, unlimited
+from .engine_traits import OTHER, Lack, broken, files_needed, lacks, unlimited
 from .labels import LOCK, ROLE, RUN
 from .owners import owned, place
 from .prepare import NOBODY
@@ -47,6 +48,17 @@ class Probed:
     features: Features
     lacks: tuple[Lack, ...]
     """Limits of containers that the engine does not set."""
+    files: int
+    """Files that a process of a container may open."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """The means of an engine and its kernel to play a scenario."""
+
+    backend: Backend
+    files: int
+    """Files that each process of the run may open."""
 
 
 def probe(client: DockerClient, image: str) -> Features:
@@ -54,9 +66,10 @@ def probe(client: DockerClient, image: str) -> Features:
     return examine(client, image).features
 
 
-def examine(client: DockerClient, image: str) -> Probed:
+def examine(client: DockerClient, image: str, files: int | None = None) -> Probed:
     """Try mounts, limits and every means of shaping in a throwaway container.
 
+    `files`: number of open files to ask the engine for; None: the engine's own.
     The run has no id before its folder is created, so the probe is labelled with its own. Raises
     HostError if containers cannot use a run's files, or run on another kernel.
     """
@@ -68,7 +81,7 @@ def examine(client: DockerClient, image: str) -> Probed:
         _warnings(client) as warnings,
     ):
         try:
-            report = json.loads(_answer(client, image, run, folder))
+            report = json.loads(_answer(client, image, run, folder, files))
         finally:
             clean_up(client, run)
         known = lacks(client.info(), warnings)
@@ -84,9 +97,8 @@ def examine(client: DockerClient, image: str) -> Probed:
             f"another user (id {_user()}) must be allowed to read below the cache and the folder "
             "of runs: name other places in EMULATE_CACHE and --runs"
         )
-    return Probed(
-        Features.read(report["features"]), tuple(dict.fromkeys(known + unlimited(report)))
-    )
+    missing = tuple(dict.fromkeys(known + unlimited(report)))
+    return Probed(Features.read(report["features"]), missing, report["files"])
 
 
 def _user() -> int:
@@ -133,8 +145,8 @@ def _warnings(client: DockerClient) -> Iterator[list[str]]:
         hooks.remove(take)
 
 
-def _answer(client: DockerClient, image: str, run: str, folder: Path) -> bytes:
-    container = _started(client, image, run, folder)
+def _answer(client: DockerClient, image: str, run: str, folder: Path, files: int | None) -> bytes:
+    container = _started(client, image, run, folder, files)
     if container.wait()["StatusCode"]:
         words = container.logs(stdout=False).decode(errors="replace").strip()
         raise DeploymentError(f"the probe of the engine failed: {words}")
@@ -142,10 +154,10 @@ def _answer(client: DockerClient, image: str, run: str, folder: Path) -> bytes:
     return answer
 
 
-def _started(client: DockerClient, image: str, run: str, folder: Path) -> Any:
+def _started(client: DockerClient, image: str, run: str, folder: Path, files: int | None) -> Any:
     """Start the probe, with `TUN` if the engine can give it; return the container."""
     try:
-        return _start(client, image, run, folder, tun=True)
+        return _start(client, image, run, folder, files, tun=True)
     except APIError as error:
         if "bind source path does not exist" in str(error.explanation):
             raise HostError(
@@ -153,14 +165,23 @@ def _started(client: DockerClient, image: str, run: str, folder: Path) -> Any:
                 "one that may read some folders only (Docker from a snap sees no hidden folders): "
                 f"name a folder that it sees in EMULATE_CACHE and --runs, or {OTHER}"
             ) from error
-        return _start(client, image, run, folder, tun=False)
+        return _start(client, image, run, folder, files, tun=False)
 
 
-def _start(client: DockerClient, image: str, run: str, folder: Path, *, tun: bool) -> Any:
+def _start(
+    client: DockerClient, image: str, run: str, folder: Path, files: int | None, *, tun: bool
+) -> Any:
     marks = {RUN: run, LOCK: str(place(run)), ROLE: "probe"}
     mounts = {str(config.PATH): folder / "node.json", str(config.OUTPUT): folder / "output"}
     wanted = Container(
-        f"probe{'' if tun else '-2'}", image, "", marks, mounts, cpu=CORES, memory=int(MEMORY)
+        f"probe{'' if tun else '-2'}",
+        image,
+        "",
+        marks,
+        mounts,
+        CORES,
+        memory=int(MEMORY),
+        files=files,
     )
     command = ["python3", "-m", "emulator.node.engine_probe", str(_user())]
     container = finished(client.containers.create, **spec.probe(wanted, command, tun=tun))
@@ -168,7 +189,7 @@ def _start(client: DockerClient, image: str, run: str, folder: Path, *, tun: boo
     return container
 
 
-def backend_for(
+def means_for(
     client: DockerClient,
     image: str,
     scenario: Scenario,
@@ -177,12 +198,12 @@ def backend_for(
     *,
     boxes: bool = True,
     tell: Callable[[str], None] = lambda line: None,
-) -> Backend:
+) -> Means:
     """Choose the means by which this kernel shapes and cuts the links of `scenario`.
 
     `timeline`: the scenario's compiled schedule; `shaping` forces the means of delays; `boxes`:
     whether a box could hold packets; `tell` shows what the engine does not keep. Raises HostError
-    if the kernel lacks a means, or the engine a limit that `scenario` needs.
+    if the kernel lacks a means, or the engine a limit that `scenario` needs, or open files.
     """
     links = {scenario.server.link, *(device.link for device in scenario.nodes)}
     links.update(*set(reshaped_links(scenario).values()))
@@ -197,7 +218,30 @@ def backend_for(
     # an empty battery is a loss of power, too
     cuts = wanted or (bool(scenario.batteries) and features.nftables)
     backend = choose(features, links, cuts, shaping)
-    return _with_queues(backend, features) if scenario.bottlenecks else backend
+    if scenario.bottlenecks:
+        backend = _with_queues(backend, features)
+    needed = files_needed(len(scenario.nodes), len(boxed_nodes(scenario, backend)))
+    return Means(backend, _files_given(client, image, needed, found.files))
+
+
+def _files_given(client: DockerClient, image: str, needed: int, usual: int) -> int:
+    """Return how many files a container's process may open: `usual`, or else `needed`.
+
+    Raises HostError if the engine gives fewer than `needed`.
+    """
+    if needed <= usual:
+        return usual
+    try:
+        given = examine(client, image, needed).files
+    except DeploymentError:  # the engine may not raise its own limit
+        given = usual
+    if given < needed:
+        raise HostError(
+            f"the engine at {endpoint()}: a process of this run opens up to {needed:,} files, and "
+            f"one of a container may open {given:,}: raise the engine's limit (LimitNOFILE of its "
+            "service, `default-ulimits` in its daemon.json), or use fewer devices"
+        )
+    return given
 
 
 def _with_queues(backend: Backend, features: Features) -> Backend:

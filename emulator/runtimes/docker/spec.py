@@ -17,13 +17,6 @@ rights. The child parses the bytes of peers, and has none of these capabilities.
 
 PROCESSES = 64
 
-LIMITS = [{"Name": "core", "Soft": 0, "Hard": 0}]
-"""Limits of a container's processes, in place of the engine's own.
-
-Open files are not among them: an engine with a lower limit than asked for, which it may not raise,
-would start no container. The processes raise their own limit to the highest that they may have.
-"""
-
 SYSCTLS = {"net.ipv4.tcp_orphan_retries": "1"}
 """Kernel parameters of a container. A container outlives the crash of its node, and by default its
 kernel goes on for minutes to send the dead process's data, on the connection that the server knows.
@@ -101,6 +94,8 @@ class Container:
     """Whether the node's packets pass the run's box."""
     full_packets: bool = False
     """Whether TCP makes each packet as long as the queues on its way allow."""
+    files: int | None = None
+    """Files that a process may open, as the probe has found; None: as many as the engine says."""
 
 
 def name(run: str, node: str) -> str:
@@ -121,8 +116,12 @@ def box_volume(run: str, labels: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def box(run: str, image: str, labels: dict[str, str], seed: int) -> dict[str, Any]:
+def box(
+    run: str, image: str, labels: dict[str, str], seed: int, files: int | None = None
+) -> dict[str, Any]:
     """Return keyword arguments for `docker.containers.create`: the box, which holds packets.
+
+    `files` as of a `Container`.
 
     It needs no network and no right: the containers send it descriptors of TAP devices. A CPU quota
     would add hundreds of milliseconds to every delay.
@@ -139,7 +138,7 @@ def box(run: str, image: str, labels: dict[str, str], seed: int) -> dict[str, An
         "mounts": [_box_mount(run)],
         "pids_limit": PROCESSES,
         "cpu_shares": SHARES[BOX],
-        "ulimits": LIMITS,
+        "ulimits": _limits(files),
         "log_config": {"Type": "none", "Config": {}},
         "stdin_open": True,
         "auto_remove": True,
@@ -204,7 +203,7 @@ def container(wanted: Container) -> dict[str, Any]:
         "mounts": [_mount(target, source) for target, source in sorted(wanted.mounts.items())],
         "pids_limit": PROCESSES,
         "sysctls": _sysctls(wanted),
-        "ulimits": LIMITS,
+        "ulimits": _limits(wanted.files),
         "log_config": {
             "Type": "none",
             "Config": {},
@@ -259,6 +258,16 @@ def cpu_quota(cpu: float | None, dilation: float = 1.0) -> tuple[int, int] | Non
         return None
     period = min(LONGEST_PERIOD, round(USUAL_PERIOD * dilation))
     return period, max(LEAST_TIME, round((1.0 if cpu is None else cpu) / dilation * period))
+
+
+def _limits(files: int | None) -> list[dict[str, Any]]:
+    """Return the limits of a container's processes, in place of the engine's own.
+
+    An engine that may not give as many `files` as asked for starts no container, so no number is
+    asked for that the probe's container did not have.
+    """
+    opened = [] if files is None else [{"Name": "nofile", "Soft": files, "Hard": files}]
+    return [{"Name": "core", "Soft": 0, "Hard": 0}, *opened]
 
 
 def _sysctls(wanted: Container) -> dict[str, str]:

@@ -45,6 +45,7 @@ class WatchedRun(Outcome):
         end = summary["duration_s"] + 0.3
         self.records = [record for record in self.records if record["at"] <= end]
         self.parts = observer.parts
+        self.files = observer.files
         (start,) = self.said("start")
         self.samples: dict[str, list[Sample]] = {
             node: [sample._replace(at=sample.at - start["zero"]) for sample in samples]

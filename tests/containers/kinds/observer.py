@@ -1,6 +1,7 @@
 """Watches the containers of a run from outside: processes, CPU quotas, packets, kernel's links."""
 
 import re
+import resource
 import threading
 import time
 from contextlib import suppress
@@ -78,6 +79,8 @@ class Observer(threading.Thread):
         self._commands: dict[int, bytes] = {}
         self.samples: dict[str, list[Sample]] = {}
         self.links: dict[str, list[LinkSample]] = {}
+        self.files: dict[str, tuple[int, int]] = {}
+        """By node, the files that its container asked the engine for, and those that it has."""
         self.parts: set[int] = set()
         """All process ids that were seen in the containers."""
 
@@ -107,7 +110,10 @@ class Observer(threading.Thread):
             if not folder.is_relative_to(self._folder) or node in self._watched:
                 continue
             with suppress(APIError, OSError):  # the container has ended
-                pid = self._client.api.inspect_container(container["Id"])["State"]["Pid"]
+                known = self._client.api.inspect_container(container["Id"])
+                pid, limits = known["State"]["Pid"], known["HostConfig"]["Ulimits"]
+                (asked,) = (limit["Hard"] for limit in limits if limit["Name"] == "nofile")
+                self.files[node] = asked, resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
                 self._watched[node] = _Watched(pid, *_cgroup(pid))
                 if node in self._linked:
                     self._watched[node].link = LinkWatch(

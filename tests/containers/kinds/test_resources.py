@@ -92,3 +92,8 @@ def test_a_worker_without_memory_is_killed_and_boots_when_it_is_released(fleet):
     times = [record["at"] for record in fleet.said("update", node="small")]
     assert not [at for at in times if end["at"] + 0.5 < at < 22.0] and times[-1] > 22.0
     assert fleet.changes("large", lambda look: look.part) == []
+
+
+def test_every_container_may_open_the_files_that_the_probe_found(fleet):
+    asked, given = zip(*fleet.files.values(), strict=True)
+    assert len(fleet.files) > 26 and set(asked) == set(given) and len(set(given)) == 1

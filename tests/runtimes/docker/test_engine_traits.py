@@ -83,7 +83,7 @@ def test_an_engine_that_sets_all_limits_lacks_none() -> None:
 @pytest.mark.parametrize("lack", LACKS, ids=lambda lack: lack.flag)
 def test_each_missing_limit_is_said(lack: Any) -> None:
     assert lacks({**INFO, lack.flag: False}) == [lack]
-    finding = doctor._limits([lack])
+    finding = doctor._limits(probing.Probed(Features(), (lack,), 1024))
     assert not finding.ok and lack.words in finding.found and finding.remedy
 
 
@@ -129,6 +129,7 @@ REPORT = {
     "mounts": "",
     "quota": 1.0,
     "memory": 256 << 20,
+    "files": 1024,
     "features": Features(netem=True).plain(),
 }
 
@@ -137,9 +138,16 @@ class Engine:
     """An engine whose containers answer with `report`, or that refuses to make one."""
 
     def __init__(
-        self, *, warnings: list[str] | None = None, refuses: str = "", **report: Any
+        self,
+        *,
+        warnings: list[str] | None = None,
+        refuses: str = "",
+        most: int = 1 << 20,
+        **report: Any,
     ) -> None:
+        """`most`: open files that the engine itself may have, and give to containers."""
         self.report, self.warnings, self.refuses = {**REPORT, **report}, warnings, refuses
+        self.most = most
         self.api = SimpleNamespace(hooks={"response": []})
         self.containers = SimpleNamespace(create=self.create)
         self.asked: list[dict[str, Any]] = []
@@ -159,9 +167,17 @@ class Engine:
         answer.request = SimpleNamespace(path_url="/v1.41/containers/create?name=x")
         for hook in self.api.hooks["response"]:
             hook(answer, timeout=1)
-        said = json.dumps(self.report).encode()
+        limits = {limit["Name"]: limit["Hard"] for limit in options["ulimits"]}
+        files = limits.get("nofile", self.report["files"])
+        said = json.dumps({**self.report, "files": files}).encode()
+
+        def start() -> None:
+            if files > self.most:
+                words = "error setting rlimit type 7: operation not permitted"
+                raise APIError("refused", None, words)
+
         return SimpleNamespace(
-            start=lambda: None, wait=lambda: {"StatusCode": 0}, logs=lambda **which: said
+            start=start, wait=lambda: {"StatusCode": 0}, logs=lambda **which: said
         )
 
 
@@ -232,12 +248,50 @@ def test_a_run_is_refused_or_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def backend(scenario: Scenario) -> None:
         client: Any = Engine(quota=None)
-        probing.backend_for(client, "image", scenario, (), tell=told.append)
+        probing.means_for(client, "image", scenario, (), tell=told.append)
 
     backend(small())
     assert told == [f"engine: {LACKS[0].words}"]
     with pytest.raises(HostError, match=r"sets no CPU quotas.* this scenario needs the limit"):
         backend(SCENARIOS["cpu"][0])
+
+
+def fleet(count: int, link: str = "") -> Scenario:
+    return small((DEVICE, f"- {{name: one, count: {count}{link}}}\n"))
+
+
+DELAYED = ", link: {up: {delay: 5ms}}"
+
+
+@pytest.mark.parametrize(
+    ("count", "link", "usual", "most", "given"),
+    [
+        (10, "", 1024, 1 << 20, 1024),  # enough: nothing is asked for
+        (477, "", 1024, 1024, 1024),
+        (478, "", 1024, 1 << 20, 1026),  # the engine may give more than it does by default
+        (478, "", 1024, 1024, 0),
+        (240, DELAYED, 1024, 1024, 1024),  # four files a link in the box
+        (241, DELAYED, 1024, 1 << 20, 1028),
+        (241, DELAYED, 1024, 1027, 0),
+    ],
+)
+def test_files_that_a_fleet_needs_are_asked_for_or_refused(
+    count: int, link: str, usual: int, most: int, given: int
+) -> None:
+    features = Features(tun=True, tbf=True, ifb=True).plain()
+    client: Any = Engine(files=usual, most=most, features=features)
+    scenario = fleet(count, link)
+    if not given:
+        with pytest.raises(HostError, match=rf"opens up to 1,02\d files.* may open {usual:,}"):
+            probing.means_for(client, "image", scenario, ())
+        return
+    assert probing.means_for(client, "image", scenario, ()).files == given
+    usual_limits = [{"Name": "core", "Soft": 0, "Hard": 0}]
+    assert client.asked[0]["ulimits"] == usual_limits
+    asked = {"Name": "nofile", "Soft": given, "Hard": given}
+    assert [each["ulimits"] for each in client.asked[1:]] == [
+        [*usual_limits, asked] for _ in range(given != usual)
+    ]
 
 
 # -- in the probe's container ----------------------------------------------------------------------

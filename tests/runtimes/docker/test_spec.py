@@ -67,6 +67,19 @@ def test_a_container_word_for_word() -> None:
     }
 
 
+def test_every_container_of_a_run_has_the_files_that_the_probe_had() -> None:
+    limits = [
+        {"Name": "core", "Soft": 0, "Hard": 0},
+        {"Name": "nofile", "Soft": 1024, "Hard": 1024},
+    ]
+    assert spec.container(replace(WANTED, files=1024)) == {
+        **spec.container(WANTED),
+        "ulimits": limits,
+    }
+    box = spec.box("abc123", "sha256:1", MARKS, 7)
+    assert spec.box("abc123", "sha256:1", MARKS, 7, 1024) == {**box, "ulimits": limits}
+
+
 def test_devices_do_not_wait_for_what_is_on_no_device() -> None:
     shares = {
         node: spec.container(replace(WANTED, node=node)).get("cpu_shares", 1024)
