@@ -10,7 +10,9 @@ def images() -> None:
     """Build the node image from this package's code, unless the Docker engine has it already.
 
     The images below it are made first if they are missing: Debian with Python and the tools that
-    shape links, pulled or built from Debian's archive, and TensorFlow's C library.
+    shape links, pulled or built from Debian's archive, and TensorFlow's C library. The wheels of
+    the image are downloaded to `$EMULATE_CACHE`, or else `emulate` in `$XDG_CACHE_HOME` or in
+    `~/.cache`, and removed again.
 
     \b
     emulate images

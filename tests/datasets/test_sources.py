@@ -1,7 +1,11 @@
 import gzip
 import io
+import os
+import sys
 import tarfile
+import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -64,15 +68,33 @@ def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     return put
 
 
-def test_npm_is_asked_to_pack(commands, tmp_path: Path) -> None:
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The folder for temporary files is tiny: nothing comes into it, and nothing stays in the
+    cache."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    os.utime(folder, (0, 0))  # a file that comes, or goes, changes the date
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
+    yield
+    assert folder.stat().st_mtime == 0 and not any(folder.iterdir())
+    assert not any((tmp_path / "cache/scratch").iterdir())
+
+
+def test_npm_is_asked_to_pack(commands, tiny, tmp_path: Path) -> None:
     (tmp_path / "packed").write_bytes(_tar({"a": b"1"}))
-    commands("npm", f'[ "$*" = "pack --silent p@1" ] && cp {tmp_path}/packed p-1.tgz')
+    commands(
+        "npm",
+        f'touch "$TMPDIR"/npm; [ "$*" = "pack --silent p@1" ] && cp {tmp_path}/packed p-1.tgz',
+    )
     assert sources.Npm("p@1").files(["a"]) == {"a": b"1"}
 
 
-def test_debian_is_asked_again_with_lists_of_our_own(commands, tmp_path: Path) -> None:
+def test_debian_is_asked_again_with_lists_of_our_own(commands, tiny, tmp_path: Path) -> None:
     (tmp_path / "packed").write_bytes(_tar({"a": b"1"}))
-    commands("dpkg-deb", 'cat "$2"')
+    commands("dpkg-deb", 'touch "$TMPDIR"/deb; cat "$2"')
     commands(
         "apt-get",
         f'echo "$*" >>{tmp_path}/asked\n'
@@ -99,6 +121,16 @@ def test_the_web_gives_gzipped_files(tmp_path: Path) -> None:
     assert web.files(["a"]) == {"a": b"1"}
     with pytest.raises(Unavailable, match=r"b\.gz: "):
         web.files(["a", "b"])
+
+
+def test_a_wheel_is_downloaded_with_its_scratch_files(
+    commands, tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "packed", "w") as wheel:
+        wheel.writestr("some/where/a", b"1")
+    commands("python", f'touch "$TMPDIR"/unpacked; cp {tmp_path}/packed p-1.whl')
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
+    assert sources.Wheel("p", "no_such_module").files(["a"]) == {"a": b"1"}
 
 
 def test_an_installed_package_is_not_downloaded() -> None:

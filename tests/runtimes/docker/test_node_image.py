@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 import tomllib
 import tracemalloc
+import zipfile
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -286,6 +287,35 @@ def test_no_folder_for_scratch_files_is_needed_to_send_the_context(
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 << 20  # a few pieces, not the archive
+
+
+def test_wheels_are_fetched_without_the_folder_for_temporary_files(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny, cached, found = tmp_path / "tiny", tmp_path / "cache/scratch", tmp_path / "found"
+    tiny.mkdir()
+    os.utime(tiny, (0, 0))  # a file that comes, or goes, changes the date
+    left = cached / "left"  # by a process that was killed
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    monkeypatch.setattr(tempfile, "tempdir", str(tiny))
+    monkeypatch.setenv("TMPDIR", str(tiny))
+    monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(libraries, "_SHARED_OBJECTS", ())
+    found.mkdir()
+    with zipfile.ZipFile(found / "small-1-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("small/__init__.py", "one = 1\n")
+        metadata = "Metadata-Version: 2.1\nName: small\nVersion: 1\n"
+        wheel.writestr("small-1.dist-info/METADATA", metadata)
+        wheel.writestr("small-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr("small-1.dist-info/RECORD", "")
+    recipe = package.parent / "images/node"
+    (recipe / "requirements.txt").write_text(f"--no-index\n--find-links {found}\nsmall==1\n")
+    engine = Engine({libraries.BASE: {}})
+    libraries.provide(engine, recipe)
+    assert "packages/small/__init__.py" in engine.sent
+    assert tiny.stat().st_mtime == 0 and not any(tiny.iterdir())
+    assert not any(cached.iterdir())
 
 
 def test_a_file_that_cannot_be_packed_is_named(tmp_path: Path) -> None:

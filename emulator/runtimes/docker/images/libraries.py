@@ -6,10 +6,10 @@ build needs no network.
 """
 
 import contextlib
+import os
 import platform
 import subprocess
 import sys
-import tempfile
 import zipfile
 from hashlib import sha256
 from importlib.metadata import Distribution
@@ -19,6 +19,7 @@ from docker import DockerClient
 from docker.errors import ImageNotFound
 
 from ....errors import HostError
+from ....machine.cache import scratch
 from ....machine.installed import remedy, tensorflow
 from .build import Context, build
 
@@ -51,9 +52,9 @@ def provide(client: DockerClient, recipe: Path) -> str:
     except ImageNotFound:
         _provide_base(client, recipe.parent / "base")
         print(f"images: building {name} (once for each version of TensorFlow)", flush=True)
-        with tempfile.TemporaryDirectory() as wheels:
-            _download(recipe / _REQUIREMENTS, Path(wheels))
-            build(client, name, _context(recipe, Path(wheels)), base=BASE)
+        with scratch() as wheels:
+            _download(recipe / _REQUIREMENTS, wheels)
+            build(client, name, _context(recipe, wheels), base=BASE)
     return name
 
 
@@ -84,7 +85,12 @@ def _download(requirements: Path, into: Path) -> None:
     command += ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11"]
     command += [*platforms, "--dest", str(into), "--requirement", str(requirements)]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8"
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "TMPDIR": str(into)},
     )
     if done.returncode:
         raise HostError(f"cannot fetch the wheels of {requirements}:\n{done.stderr.strip()}")
