@@ -54,6 +54,9 @@ def test_commands_exist(page: Path) -> None:
 def test_scenarios_can_be_read(page: Path, tmp_path: Path) -> None:
     for name in ("half.py", "figures.py"):
         shutil.copy(OWN / name, tmp_path)
+    for text in blocks(page, "python"):
+        if "class First" in text:
+            (tmp_path / "first.py").write_text(text)
     for text in blocks(page, "yaml"):
         if "training:" in text and "codec: half" not in text:
             loads(text, folder=tmp_path)

@@ -58,6 +58,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     from ..runs.cut_traffic import cut_traffic
     from ..runs.host_dilation import core_demand, tight, too_fast, with_dilation
     from ..runs.preflight import preflight
+    from ..runs.tried_plugins import doubtful_plugins
     from ..scenario import demand, load, load_without_code, overview, shortfalls
     from ..scenario.aggregation_quarantine import unguarded_quarantine
     from ..scenario.deadlines import late_groups, too_short
@@ -84,9 +85,10 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     short = {"docker": shortfalls(wanted, capacity), "virtual": []}
     step, members = _step(scenario), compute_groups(scenario)
     short["docker"] += too_fast(played, host.cores) + small_devices(scenario)
+    doubts = doubtful_plugins(scenario)
     for warnings in short.values():
         warnings += late_groups(scenario, step, members) + too_short(scenario, step)
-        warnings += unfit_optimizer(scenario) + own_part_warnings(scenario)
+        warnings += unfit_optimizer(scenario) + own_part_warnings(scenario) + doubts
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
     short["docker"] += slow_starts(scenario, GATHERING) + short_limits(scenario)
     least = startup_time(played, host.cores)

@@ -6,6 +6,7 @@ run can use. `codec_trials` tries codecs in depth.
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,15 @@ from ..layout import Layout
 from ..modulation.base import Modulation, Modulator
 from ..optimizers.base import Descent, Modulated, Optimizer
 from ..schedules.base import Schedule
-from ..synchronization.base import Synchronization, Synchronizer
+from ..synchronization.base import Patient, Synchronization, Synchronizer
 from ..vectors import Gradient, Vector
 from .codec_laws import BrokenLaw, Case, charged, check_gradient, kind_of
 
 _ONE = np.float32(1)
 _TIMES = 0.01
 """Seconds of each layer in the trial of a schedule."""
+_ROUNDS = 64
+"""Updates of each device after which a synchronization counts as one that lets no device wait."""
 
 
 def _codec(codec: Codec, layout: Layout, members: Sequence[str]) -> None:
@@ -129,6 +132,36 @@ def _synchronization(
         raise BrokenLaw(f"deadline returns {kind_of(at)}: a time or None was expected")
     _step(state.tick(2.0))
     return state
+
+
+def patience_doubt(synchronization: Synchronization, members: Sequence[str]) -> str:
+    """Return a doubt about the waiting of `synchronization` for a device that sends nothing.
+
+    Empty if no other device of `members` waits, or if the waiting ends and the steps without the
+    device are counted.
+    """
+    *heard, _silent = members
+    state = synchronization.start(frozenset(members), 0, dict.fromkeys(members, 10))
+    state.begin(0.0)
+    for _ in range(_ROUNDS):
+        for node in heard:
+            if not state.holds(node):
+                state.sent(node)
+                with suppress(WireError):
+                    state.arrive(node, node, 1.0)
+    if not any(state.holds(node) for node in heard):
+        return ""
+    if state.deadline() is None:
+        return (
+            "devices wait without an end for one that sends nothing, for example one that has "
+            "crashed: give it a patience, let `deadline` return a time and `tick` make the step"
+        )
+    if not isinstance(state, Patient):
+        return (
+            "it gives up a device that sends nothing, and counts no steps without the device, so "
+            "no summary and no report can name it: add the methods of the protocol `Patient`"
+        )
+    return ""
 
 
 def _step(step: Any) -> list[Any]:

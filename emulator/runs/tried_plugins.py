@@ -1,14 +1,16 @@
 """Users' plugins before and in a run: each is tried once, and blamed for the errors it raises."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from ..core.codec_laws import BrokenLaw
-from ..core.plugin_trials import TRIALS
+from ..core.plugin_trials import TRIALS, patience_doubt
 from ..errors import PythonFileError, ScenarioError
 from ..node.durable.object_tree import freeze
 from ..plugins.raised_errors import calling, raised_by
 from ..scenario import Scenario
+from ..scenario.demand import Shortfall
 from ..scenario.durability import NONE
 
 _MEMBERS = 100
@@ -35,6 +37,18 @@ def unfit_plugins(scenario: Scenario) -> Iterator[ScenarioError]:
             problem = str(error)
         if problem:
             yield ScenarioError(f"training.{key}: {problem}")
+
+
+def doubtful_plugins(scenario: Scenario) -> list[Shortfall]:
+    """Return a warning for a user's synchronization that waits for a device without an end, or
+    that counts no steps without the device."""
+    members, doubts = [node.name for node in scenario.nodes[:_MEMBERS]], []
+    for key, plugin in _own(scenario):
+        if key == "synchronization":
+            with suppress(PythonFileError), calling(type(plugin)):  # refused by `unfit_plugins`
+                if doubt := patience_doubt(plugin, members):
+                    doubts.append(Shortfall("warning", f"{key}: {plugin.kind}: {doubt}"))
+    return doubts
 
 
 def _unkept(plugin: Any, state: Any) -> str:

@@ -10,11 +10,12 @@ from ..learners.local_training import LocalTraining
 from ..plugins import Family, plain
 from .asynchronous import Asynchronous
 from .barrier import Barrier
-from .base import Synchronization, Synchronizer
+from .base import Patient, Synchronization, Synchronizer
 from .bounded import Bounded
 from .fedavg import FedAvg
 from .groups import ComputeGroups
 from .local_sgd import LocalSGD
+from .missed_steps import LeftOut
 from .softsync import Softsync
 
 AnySynchronization: TypeAlias = (
@@ -46,8 +47,10 @@ __all__ = [
     "Bounded",
     "ComputeGroups",
     "FedAvg",
+    "LeftOut",
     "LocalSGD",
     "LocalTraining",
+    "Patient",
     "Softsync",
     "Synchronization",
     "Synchronizer",

@@ -1,6 +1,8 @@
 """Trials of plugins: those of the package pass, and a wrong result of each method is refused."""
 
+import re
 from dataclasses import MISSING, dataclass, fields
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,8 +11,10 @@ import pytest
 from emulator import aggregation, codecs, modulation, optimizers, schedules, synchronization
 from emulator.core import plugin_trials
 from emulator.core.codec_laws import BrokenLaw
-from emulator.core.plugin_trials import TRIALS
+from emulator.core.plugin_trials import TRIALS, patience_doubt
 from emulator.layout import Layout, Variable
+from tests.fakes.doc_blocks import blocks
+from tests.layers import ROOT
 
 LAYOUT = Layout(
     (Variable("a", (3, 4), "dense", 1), Variable("b", (4,), "bias", 1)),
@@ -121,3 +125,58 @@ def test_attributes_count_where_annotations_are_made_when_asked_for(
 
     monkeypatch.setattr(plugin_trials.inspect, "get_annotations", lambda cls: {"everywhere": bool})
     assert plugin_trials._methods(Lazy) == ["step", "everywhere"]
+
+
+# -- how a synchronization waits ---------------------------------------------------------------
+
+SHOWN = next(
+    text for text in blocks(ROOT / "docs" / "own-plugin.md", "python") if "class First" in text
+)
+PROTOCOL = SHOWN.index("    # -- the protocol `Patient`")
+ENDLESS = SHOWN.replace("return self.due\n", "return None\n")
+
+
+def first(source: str, **fields: Any) -> Any:
+    """Return the synchronization that docs/own-plugin.md shows, of another `source`."""
+    module = ModuleType("first")
+    exec(source, module.__dict__)
+    return module.First(**fields)
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "cls"), [made for made in MADE if made[0] == "synchronization"]
+)
+def test_no_doubt_is_about_a_synchronization_of_the_package(part: str, kind: str, cls: Any) -> None:
+    assert patience_doubt(cls(), "abcd") == "" == patience_doubt(cls(), "a")
+
+
+@pytest.mark.parametrize(
+    ("source", "count", "doubt"),
+    [
+        (SHOWN, 4, ""),
+        (SHOWN[:PROTOCOL], 4, "it gives up a device .* `Patient`"),
+        (SHOWN.replace("def take_left_out", "def take"), 4, "it gives up a device"),
+        (ENDLESS, 4, "devices wait without an end for one that sends nothing"),
+        (ENDLESS[: PROTOCOL - 3], 4, "devices wait without an end"),
+        (ENDLESS[: PROTOCOL - 3], 1, ""),  # nobody waits
+    ],
+)
+def test_a_synchronization_that_waits_has_a_patience_and_counts(
+    source: str, count: int, doubt: str
+) -> None:
+    found = patience_doubt(first(source, count=count), "abcd")
+    assert re.match(doubt, found) and bool(doubt) == bool(found)
+
+
+def test_the_synchronization_of_the_page_leaves_a_device_out_and_takes_it_back() -> None:
+    state = first(SHOWN, count=3).start({"a", "b", "c"})
+    assert state.arrive("a", 1, 0.0) is None and state.arrive("b", 2, 1.0) is None
+    assert state.deadline() == 5.0 and state.tick(4.9) is None and state.holds("a")
+    assert state.tick(5.0) == [1, 2] and not state.holds("a")
+    assert state.take_left_out() == [("c", 1, 1)]
+    assert state.arrive("a", 3, 6.0) is None and state.arrive("b", 4, 6.0) == [3, 4]
+    assert state.arrive("c", 5, 7.0) is None  # it is waited for again
+    assert state.arrive("a", 6, 7.0) is None and state.arrive("b", 7, 7.0) == [5, 6, 7]
+    assert state.left_out() == [("c", 2, 3)]
+    assert state.arrive("a", 8, 8.0) is None and state.departed("c", 8.0) is None
+    assert state.departed("b", 8.0) == [8]

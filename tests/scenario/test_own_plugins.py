@@ -19,6 +19,8 @@ from emulator.scenario.aggregation_quarantine import unguarded_quarantine
 from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
 from emulator.sweeps.point_process import Process
+from tests.fakes.doc_blocks import blocks
+from tests.fakes.typed_commands import Emulate
 from tests.layers import ROOT
 from tests.scenario.test_documented import mappings
 
@@ -360,3 +362,18 @@ def test_the_schema_takes_files_and_has_the_fields_of_installed_plugins(
     ]
     assert fields.keys() == {"kind", "keep", "step", "word"}
     assert load(written(lab, "{kind: mine, keep: 5%}")).training.described.startswith("mine,")
+
+
+@pytest.mark.parametrize("patient", [True, False])
+def test_check_warns_about_a_synchronization_that_counts_no_steps(
+    patient: bool, tmp_path: Path, emulate: Emulate, data: None
+) -> None:
+    page = ROOT / "docs" / "own-plugin.md"
+    (source,) = (text for text in blocks(page, "python") if "class First" in text)
+    (scenario,) = (text for text in blocks(page, "yaml") if "name: first" in text)
+    (tmp_path / "first.py").write_text(source if patient else source.partition("    # --")[0])
+    (tmp_path / "first.yaml").write_text(scenario)
+    said = emulate("check", "first.yaml", "--on", "virtual")
+    assert said.code == 0, said.err
+    warned = "synchronization: first.py:First: it gives up a device" in " ".join(said.out.split())
+    assert warned != patient
