@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from shutil import disk_usage
 from typing import TYPE_CHECKING
 
 import click
@@ -81,7 +82,8 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     plan, wanted = overview(scenario), demand(scenario)
     groups = group_rows(scenario)
     played = with_dilation(scenario, host.cores)
-    capacity = Capacity(host.cores, host.available, played.dilation)
+    disk = disk_usage(".").free
+    capacity = Capacity(host.cores, host.available, played.dilation, disk)
     short = {"docker": shortfalls(wanted, capacity), "virtual": []}
     step, members = _step(scenario), compute_groups(scenario)
     short["docker"] += too_fast(played, host.cores) + small_devices(scenario)
@@ -137,7 +139,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
             for runtime, words in ON.items()
         }
         (other,) = ON.keys() - {on}
-        demanded = [demand_table(wanted, host, least, pace)] if on == "docker" else []
+        demanded = [demand_table(wanted, host, disk, least, pace)] if on == "docker" else []
         grouped = [compute_groups_table(groups, cut=traffic is not None)] if groups else []
         cut = [cut_table(traffic)] if traffic else []
         print_overview(scenario, plan, [*grouped, *cut, *demanded], findings[on], findings[other])

@@ -11,8 +11,8 @@ import click
 
 from ..errors import EmulatorError, HostError
 from ..machine.made_files import require_picture
-from ..runs.folder import conductor, find, require_plain
-from ..runs.results import recover
+from ..runs.folder import RunFolder, conductor, find, require_plain
+from ..runs.results import recover, to_measure
 from .analysis_package import analysis
 
 if TYPE_CHECKING:
@@ -124,6 +124,8 @@ def ended(name: str, runs: Path, *, trust: bool = False) -> Path:
         resume = f"emulate resume {folder.name.rpartition('-')[2]}"
         how = "failed" if (folder / "summary.json").is_file() else "died before its end"
         click.echo(f"{folder.name} {how}: `{resume}` goes on with it", err=True)
+    elif waits := to_measure(RunFolder(folder, folder.name.rpartition("-")[2])):
+        click.echo(f"{folder.name}: {waits}", err=True)
     elif not any((folder / file).is_file() for file in ("run.jsonl", "summary.json")):
         raise EmulatorError(f"{folder.name} died before it had begun: run the scenario anew")
     return folder

@@ -36,6 +36,9 @@ def resume(run: str, shaping: "Delay | None", runs: Path, report: bool, as_json:
     boot anew. That needs a `server.durability` in the scenario. Links are shaped by the means that
     the run began with, unless --shaping names another.
 
+    A run with `evaluate: {when: after}` that ended before all of its versions were measured has the
+    rest measured; that needs no durability.
+
     \b
     emulate resume quickstart
     """
@@ -44,7 +47,7 @@ def resume(run: str, shaping: "Delay | None", runs: Path, report: bool, as_json:
 
     with (
         resuming(find(run, runs)) as dead,
-        show(dead.scenario, to_stderr=as_json) as view,
+        show(dead.scenario, dead.runtime, to_stderr=as_json) as view,
         canceling(),
     ):
         resumed: tuple[Path, dict[str, Any]] = _player(dead.runtime, shaping)(dead, view)

@@ -12,6 +12,8 @@ import click
 from ..log.lines import read_timeline
 from ..log.targets import costs, percent
 from ..runs.cancel import canceling
+from ..runs.folder import RunFolder
+from ..runs.results import to_measure
 from .completed_words import run_names
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
 from .output import enduring
@@ -135,7 +137,7 @@ def watched(
     given = {} if replay is None else {"replay": replay}
     for ignored in unkept(scenario, on):
         click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
-    shown = show(scenario, to_stderr=to_stderr)
+    shown = show(scenario, on, to_stderr=to_stderr)
     if tensorboard is not None:
         shown = _with_events(shown, scenario.name, runs, tensorboard)
     with shown as view, canceling():
@@ -153,11 +155,12 @@ def _with_events(view: Any, scenario: str, runs: Path, tensorboard: str) -> Any:
     return TensorboardView(view, scenario, runs, out)
 
 
-def show(scenario: "Scenario", *, to_stderr: bool) -> Any:
-    """Return the context of a view of a run of `scenario`."""
+def show(scenario: "Scenario", on: str, *, to_stderr: bool) -> Any:
+    """Return the context of a view of a run of `scenario` on the runtime `on`."""
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
-    progress = Progress(names, goal=scenario.stop.updates, limit=limit)
+    later = on == "docker" and scenario.evaluate.later
+    progress = Progress(names, goal=scenario.stop.updates, limit=limit, later=later)
     return _view(progress, scenario.name, to_stderr=to_stderr)
 
 
@@ -231,6 +234,8 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
     if summary.get("resumable"):
         again = f"emulate resume {folder.name.rpartition('-')[2]}"
         line("resume", f"`{again}` goes on with this run from the server's state")
+    if waits := to_measure(RunFolder(folder, folder.name.rpartition("-")[2])):
+        line("unmeasured", waits)
     line("run", str(short(folder)))
 
 

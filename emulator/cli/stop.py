@@ -8,12 +8,13 @@ from pathlib import Path
 import click
 
 from ..errors import EmulatorError
-from ..runs.folder import conductor, find
+from ..runs.folder import RunFolder, conductor, find
+from ..runs.results import waiting
 from .list import facts
 from .options import RUN, RUNS_OPTION
 
 TIMEOUT = 90.0
-"""Seconds that a run may take to end after the signal."""
+"""Seconds that a run may take to end after the signal, or after the last measurement."""
 
 
 @click.command(short_help="End a run now, and keep its results.")
@@ -23,7 +24,9 @@ def stop(run: str, runs: Path) -> None:
     """End RUN now, keep its results, and remove the run's containers.
 
     RUN is a run folder, the id at its end, or a scenario's name for its latest run. The run's
-    outcome is `stopped`. The command returns when the run has ended.
+    outcome is `stopped`. The command returns when the run has ended. With `evaluate: {when: after}`
+    that is when the kept versions of the model have been measured. A second `emulate stop` ends
+    that, and `emulate resume` measures the rest.
 
     \b
     emulate stop quickstart
@@ -41,8 +44,15 @@ def stop(run: str, runs: Path) -> None:
     except ProcessLookupError:
         pass  # the run has just ended by itself
     click.echo(f"stopping {path.name} ...")
-    until = time.monotonic() + TIMEOUT
+    until, before, told = time.monotonic() + TIMEOUT, 0, False
     while conductor(path) == pid:
+        kept = len(waiting(RunFolder(path, "")))
+        if kept != before:  # another version has been stored, or has been measured
+            until = time.monotonic() + TIMEOUT
+        if kept < before and not told:
+            click.echo(f"measuring {before} versions; a second `emulate stop` ends that")
+            told = True
+        before = kept
         if time.monotonic() > until:
             raise EmulatorError(
                 f"{path.name} has not ended within {TIMEOUT:.0f} s: kill process {pid}; the "

@@ -28,6 +28,7 @@ from ..scenario.startup import BOOT, ENGINE
 from ..units import Bytes, Fraction, Seconds, Share
 from ..world.link import Link, Side
 from .compute_group_rows import GroupRow, spans
+from .watching.progress import amount
 
 MOST_ROWS = 40
 """Largest number of rows that a table shows; `--json` has all rows."""
@@ -141,6 +142,9 @@ def _training(scenario: Scenario) -> Iterable[str]:
     ]
     every = f"measured every {scenario.evaluate.every} updates"
     yield f"until: {' or '.join(filter(None, ends))}; {every}"
+    if scenario.evaluate.later:
+        size = amount(4 * scenario.training.layout.size)
+        yield f"measured after the run in containers: until then each version is a file of {size}"
 
 
 def _chosen(value: Any) -> str:
@@ -240,11 +244,14 @@ def _more(rows: Sequence[Any]) -> str:
     return f"… {len(rows) - MOST_ROWS} more (--json shows all)\n" if len(rows) > MOST_ROWS else ""
 
 
-def demand_table(wanted: Demand, host: Host, startup: float, dilation: Mapping[str, Any]) -> Table:
+def demand_table(
+    wanted: Demand, host: Host, disk: float, startup: float, dilation: Mapping[str, Any]
+) -> Table:
     """Return a table of the containers' demand beside the host's resources.
 
-    `startup` is a lower bound, in seconds, on the time until all devices have said hello.
-    `dilation` has the `needed` and the `taken` one, and the `source` of the former.
+    `disk`: bytes that are free where runs are written. `startup`: a lower bound, in seconds, on the
+    time until all devices have said hello. `dilation` has the `needed` and the `taken` one, and the
+    `source` of the former.
     """
     made = table("", "needed", "this host has", title="demand")
     free = f", {counted(wanted.unlimited, 'device')} without a quota" if wanted.unlimited else ""
@@ -260,6 +267,9 @@ def demand_table(wanted: Demand, host: Host, startup: float, dilation: Mapping[s
         "",
     )
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
+    if wanted.kept:
+        kept = f"{amount(wanted.kept)} for versions that are measured after the run"
+        made.add_row("disk", kept, f"{amount(disk)} free here")
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
     taken = dilation["taken"]
     at_most = dilation["source"] == "quotas" and dilation["needed"] > 1

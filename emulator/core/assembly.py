@@ -33,6 +33,7 @@ from .plan import Plan, WorkerPlan
 from .prior_costs import PriorCosts
 from .scheduler import Report, Scheduler
 from .server import ParameterServer
+from .snapshot_exchange import Keep
 
 
 def parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
@@ -93,6 +94,7 @@ def server(
     layout: Layout | None = None,
     cut: CutExchange | None = None,
     pause: float = 0.0,
+    keep: Keep | None = None,
 ) -> ParameterServer:
     """Make the parameter server that holds `state` and writes to `log`.
 
@@ -100,7 +102,8 @@ def server(
     None: as long as the driver lets them. `codec` takes the place of the plan's codec where the
     runtime decodes updates in another way; `layout` that of the plan's model where the model is a
     layer table. A model that is cut needs the exchange `cut`, and `state` is the devices' part.
-    `pause` as `ParameterServer` takes it: 0 for a driver whose members are no strangers.
+    `pause` and `keep` as `ParameterServer` takes them: a `pause` of 0 for a driver whose members
+    are no strangers.
     """
     layout = held_layout(plan.worker, layout or models.find(plan.model).layout)
     return ParameterServer(
@@ -123,6 +126,7 @@ def server(
         cut=cut,
         quarantine=plan.quarantine,
         pause=pause,
+        keep=keep,
     )
 
 

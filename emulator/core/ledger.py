@@ -258,6 +258,17 @@ class Ledger:
             )
         )
 
+    def unscored(self, kept: Snapshot) -> EvaluationRecord:
+        """Return the record of the measurement of `kept`, as `score` writes it, without a score."""
+        return EvaluationRecord(
+            microseconds(self._at(kept.at)),
+            version=kept.version,
+            updates=kept.version,
+            accuracy=None,
+            loss=None,
+            push_bytes=kept.push_bytes,
+        )
+
     # -- replies and refusals --------------------------------------------------------------------
 
     def used(self, node: str) -> None:

@@ -107,6 +107,9 @@ class Plan(msgspec.Struct, frozen=True):
     """Name of the node that measures the model on the test set; None: the run has no such node."""
     every: int = 1
     """Updates between two versions that the evaluator measures."""
+    kept: bool = False
+    """Whether the versions that are due are kept in files, and measured after the run; the run has
+    no evaluator then."""
     stop: Stop = Stop()
     examples: dict[str, int] = {}
     """Number of training examples of each worker; empty if nothing is trained."""

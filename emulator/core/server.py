@@ -47,7 +47,7 @@ from .parameters import Saved, State
 from .plan import Stop
 from .pull_queue import PullQueue
 from .quarantine import Quarantine, QuarantineRule
-from .snapshot_exchange import SnapshotExchange
+from .snapshot_exchange import Keep, SnapshotExchange
 from .worker_exchanges import WorkerExchanges
 
 GATHERING = 120.0
@@ -91,6 +91,7 @@ class ParameterServer:
         cut: CutExchange | None = None,
         quarantine: QuarantineRule | None = None,
         pause: float = 0.0,
+        keep: Keep | None = None,
     ) -> None:
         """Have the `evaluator` measure the model at multiples of `every` updates.
 
@@ -99,7 +100,8 @@ class ParameterServer:
         step are summed in the order of the workers' names, not of arrival. With `groups` the
         records of updates name the compute group, and staleness counts steps. With a `cut`,
         `parameters` and `layout` are of the devices' part of the model. A hello or goodbye within
-        `pause` seconds of the same member's last one on record counts as refused.
+        `pause` seconds of the same member's last one on record counts as refused. With a `keep`
+        and without an `evaluator` the due versions go to that function.
         """
         self.parameters = parameters
         self.model: Saved = JoinedState(parameters, cut.parameters) if cut else parameters
@@ -126,7 +128,7 @@ class ParameterServer:
         )
         self._gather_until = None if gathering is None else now + gathering
         self._snapshots = SnapshotExchange(
-            evaluator, every, self.model, 4 * self.whole.size, self._ledger
+            evaluator, every, self.model, 4 * self.whole.size, self._ledger, keep
         )
         self._queue = PullQueue(synchronizer, self._exchanges, self._snapshots, self._ledger)
         self._quarantine = Quarantine(quarantine)
@@ -256,7 +258,12 @@ class ParameterServer:
         return [*replies, *waited, *self._advanced(now)]
 
     def end(self, reason: str, now: float, detail: str = "") -> Replies:
-        """End the run at once, without a last evaluation; return the replies."""
+        """End the run at once, and return the replies.
+
+        The last model is measured only if that comes after the run.
+        """
+        if self._snapshots.later and self.zero is not None and not self.ended:
+            self._snapshots.finish(now)
         self.ended = self.ended or Ended(reason, now, detail)
         self._exchanges.close()
         return self._close()

@@ -1,27 +1,42 @@
 """Snapshots of the model on their way to the evaluator, and their scores on the way back."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from ..errors import WireError
+from ..log.records import EvaluationRecord
+from ..vectors import Vector
 from .evaluations import Evaluations, Snapshot
 from .ledger import Ledger
 from .messages import ModelReply, Pull, Score
 from .parameters import Saved
 from .pulled_versions import check_sent
 
+Keep: TypeAlias = Callable[[EvaluationRecord, Vector], None]
+"""Stores a snapshot with the record of its measurement, which has no score yet."""
+
 
 class SnapshotExchange:
     """Sends snapshots of the model to the evaluator, never encoded as the pulls of workers may be.
 
-    Without an evaluator no snapshot is kept.
+    With a `keep` each snapshot goes to that function instead, for a measurement after the run.
+    Without an evaluator and a `keep` no snapshot is taken.
     """
 
     def __init__(
-        self, evaluator: str | None, every: int, model: Saved, size: int, ledger: Ledger
+        self,
+        evaluator: str | None,
+        every: int,
+        model: Saved,
+        size: int,
+        ledger: Ledger,
+        keep: Keep | None = None,
     ) -> None:
         """A version is due at each multiple of `every` updates; a snapshot takes `size` bytes.
 
         Snapshots are taken of `model`; scores are written to `ledger`.
         """
-        self.evaluator = evaluator
+        self.evaluator, self._keep = evaluator, keep
         self._model, self._ledger = model, ledger
         self._evaluations = Evaluations(every, size)
         self._evaluated: Snapshot | None = None  # sent to the evaluator, and not scored yet
@@ -38,13 +53,30 @@ class SnapshotExchange:
 
     def reach(self, now: float) -> None:
         """Keep a snapshot of the model's version if the version is due."""
-        if self.evaluator is not None:
+        if self._measured:
             self._evaluations.reach(self._model.version, lambda: self._taken(now))
+            self._put_away()
 
     def finish(self, now: float) -> None:
         """Keep the run's last model, due or not."""
-        if self.evaluator is not None:
+        if self._measured:
             self._evaluations.finish(self._model.version, lambda: self._taken(now))
+            self._put_away()
+
+    @property
+    def _measured(self) -> bool:
+        return self.evaluator is not None or self.later
+
+    @property
+    def later(self) -> bool:
+        """Whether versions are stored, for a measurement after the run."""
+        return self._keep is not None
+
+    def _put_away(self) -> None:
+        """Give the waiting snapshots to `keep`, if there is one: none waits for an evaluator."""
+        while self._keep and (snapshot := self._evaluations.next(0)) is not None:
+            self._keep(self._ledger.unscored(snapshot), snapshot.theta)
+            self._evaluations.score(snapshot.version)
 
     def _taken(self, now: float) -> Snapshot:
         model = self._model

@@ -206,14 +206,15 @@ class EvaluationRecord(LogRecord, tag="evaluation"):
     error: float | None = None
     """Mean absolute error of a regression on the test set."""
     scored: Time | None = None
-    """When the score came in, if that was later than `at`."""
+    """When the score came in, if that was later than `at`; absent if it came after the run."""
 
 
 class UnmeasuredRecord(LogRecord, tag="unmeasured"):
     """Some versions were due to be measured and have no score: at most once, before `stop`.
 
     The evaluator was slower than the training, and the snapshots that may wait for it were too many
-    (64 MiB) or the minute after the end too short; or the run was ended from outside.
+    (64 MiB) or the minute after the end too short; or the run was ended from outside. With
+    `evaluate: {when: after}` these versions wait in the run's folder for `emulate resume`.
     """
 
     versions: list[int]

@@ -26,6 +26,8 @@ PLUGINS = Path("/plugins")
 """Folder of the users' plugins, if the run has any: the only one that they are imported from."""
 INITIAL = Path("/initial.npz")
 """The saved model that the server begins with, if the run has one."""
+VERSIONS = Path("/versions")
+"""Folder of the versions of the model that are measured after the run."""
 OUTPUT = Path("/output")
 """Folder in which the server writes its log and the model."""
 BOX = Path("/box/socket")

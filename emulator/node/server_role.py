@@ -17,6 +17,7 @@ from ..core.cut_exchange import CutExchange
 from ..core.heartbeat import Heartbeat
 from ..core.plan import Plan
 from ..core.server import ParameterServer
+from ..core.snapshot_exchange import Keep
 from ..log.writing import RunLog
 from ..models import Model, saved_model
 from ..models.saved_model import SavedModel
@@ -30,6 +31,7 @@ from .config import ENDINGS, PORT, ServerRole
 from .durable.durable_server import DurableServer
 from .durable.recovery import Resumed, recovered
 from .hold_changes import DevicesHolds
+from .kept_versions import KeptVersions
 from .part_orders import PartOrders
 from .roll import FILE, Roll
 
@@ -54,15 +56,16 @@ def serve(
     for reason, number in ENDINGS.items():
         signal.signal(number, lambda *_, reason=reason: canceled.append(reason))
     largest = largest_frame(part.plan, model) + SLACK
+    keep = KeptVersions(output).keep if part.plan.kept else None
     with ExitStack() as opened:
         server: ParameterServer | DurableServer
         if part.plan.durability is None:
             sink = opened.enter_context((output / "run.jsonl").open("ab", buffering=0))
             log = RunLog(sink)
-            server = build(part, log, clock)
+            server = build(part, log, clock, keep)
         else:
             resumed = Resumed(part.resumes, part.resumed_at)
-            made = partial(build, part, clock=clock)
+            made = partial(build, part, clock=clock, keep=keep)
             server, log = recovered(output, part.plan, made, resumed, clock)
             opened.callback(server.close)
         holds = _holds(part)
@@ -90,10 +93,13 @@ def serve(
             router.close(linger=2.0)
 
 
-def build(part: ServerRole, log: RunLog, clock: EmulatedClock = UNDILATED) -> ParameterServer:
-    """Make the parameter server of `part`, on this process's `clock`."""
+def build(
+    part: ServerRole, log: RunLog, clock: EmulatedClock = UNDILATED, keep: Keep | None = None
+) -> ParameterServer:
+    """Make the parameter server of `part`, on this process's `clock`; `keep` stores the versions
+    that are measured after the run."""
     initial = config.INITIAL if part.initial else None
-    return from_plan(part.plan, log, initial, config.GRAPH, part.gathering, clock)
+    return from_plan(part.plan, log, initial, config.GRAPH, part.gathering, clock, keep)
 
 
 def from_plan(
@@ -103,11 +109,13 @@ def from_plan(
     graph: Path,
     gathering: float | None = None,
     clock: EmulatedClock = UNDILATED,
+    keep: Keep | None = None,
 ) -> ParameterServer:
     """Make the parameter server of `plan`, which writes to `log`, as at the run's start.
 
     `initial`: file of the saved model that the run begins with, or None; `graph`: folder of the
-    exported model, read if the model is cut; `gathering` as `assembly.server` takes it.
+    exported model, read if the model is cut; `gathering` and `keep` as `assembly.server` takes
+    them.
     """
     layout = models.find(plan.model).layout
     saved = None if initial is None else saved_model.read(initial, layout)
@@ -115,7 +123,9 @@ def from_plan(
     cut = _cut_exchange(plan, saved, graph) if plan.worker.cut else None
     now = clock.now()  # behind the start of the learner, which takes seconds
     pause = Heartbeat().interval  # no device that is alive connects more often
-    return assembly.server(plan, state, log, now=now, gathering=gathering, cut=cut, pause=pause)
+    return assembly.server(
+        plan, state, log, now=now, gathering=gathering, cut=cut, pause=pause, keep=keep
+    )
 
 
 def _cut_exchange(plan: Plan, initial: SavedModel | None, graph: Path) -> CutExchange:

@@ -44,6 +44,10 @@ class Cancellation:
         """Let no later signal end the run."""
         self._over = True
 
+    def listen(self) -> None:
+        """Raise Canceled at the next signal again."""
+        self._over, self.over = False, lambda: False
+
     def take(self, number: int, frame: object) -> None:
         """Handle the signal `number`."""
         if not self._over and not self.over():

@@ -1,4 +1,4 @@
-"""Runs that died or failed before their end, and the files from which a run is resumed."""
+"""Runs with something left to do, and the files from which they are resumed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ from ..log.lines import read_timeline
 from ..scenario import Scenario, Timed, load
 from ..world.verbs import Action
 from .folder import RunFolder, conductor, mended, require_plain
-from .results import failed_resumably, read_json
+from .results import failed_resumably, read_json, unmeasured
 from .unchanged_files import require_same_packages, require_unchanged
 
 
 @dataclass(frozen=True)
 class DeadRun:
-    """A run that has not come to its own end, and has no conducting process."""
+    """A run without a conducting process that has not come to its own end, or was not measured."""
 
     folder: RunFolder
     runtime: str
@@ -47,7 +47,8 @@ def dead_run(path: Path) -> DeadRun:
     if (pid := conductor(path)) is not None:
         raise EmulatorError(f"{path.name} is running (process {pid}): there is nothing to resume")
     folder = RunFolder(path, path.name.rpartition("-")[2])
-    if (path / "summary.json").exists() and not failed_resumably(folder):
+    over = (path / "summary.json").exists() and not failed_resumably(folder)
+    if over and not unmeasured(folder):
         outcome = read_json(path / "summary.json").get("outcome")
         raise EmulatorError(f"{path.name} is over ({outcome}): there is nothing to resume")
     manifest = read_json(path / "manifest.json")

@@ -12,12 +12,16 @@ from ..world.roles import EVALUATOR
 from .compute_groups import compute_groups, dealt_batches
 
 
-def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
+def plan(
+    scenario: Scenario, examples: Mapping[str, int] | None, *, contained: bool = False
+) -> Plan:
     """Return the plan of a run of `scenario`.
 
     `examples`: number of training examples of each device; None: nothing is trained, so the run
-    has neither an evaluator nor checkpoints.
+    has neither an evaluator nor checkpoints. `contained`: whether the run is one in containers,
+    where a measurement takes processor time from devices, and may therefore have to wait.
     """
+    kept = contained and scenario.evaluate.later
     training, stop = scenario.training, scenario.stop
     checkpoint = scenario.server.checkpoint if examples is not None else None
     durability = planned(scenario.server.durability)
@@ -50,8 +54,9 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
         optimizer=plugins.plain(training.optimizer),
         aggregation=plugins.plain(training.aggregation),
         groups=compute_groups(scenario),
-        evaluator=None if examples is None else EVALUATOR,
+        evaluator=None if examples is None or kept else EVALUATOR,
         every=scenario.evaluate.every,
+        kept=kept,
         stop=Stop(
             updates=stop.updates,
             accuracy=None if stop.accuracy is None else float(stop.accuracy),

@@ -9,16 +9,16 @@ from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from ..errors import EmulatorError
-from ..log.lines import parse
+from ..log.lines import line, parse
 from ..log.merging import merge
-from ..log.records import StartRecord, StopRecord
+from ..log.records import EvaluationRecord, StartRecord, StopRecord, UnmeasuredRecord
 from ..plugins.plain_files import read_plain
 from .folder import RunFolder, conductor, mended
 from .rescue import rescue
 
 _MODEL = "model.npz"
 _CHECKPOINT = "checkpoint.npz"
-_ORIGIN = "model.json"
+ORIGIN = "model.json"
 """File with the origin of `model.npz` of a run that has no summary."""
 
 
@@ -42,10 +42,10 @@ class ModelOrigin(NamedTuple):
 def model_source(path: Path, summary: Mapping[str, Any] | None = None) -> str | None:
     """Return the source of the model of the run in the folder `path`, by its `summary` if it has
     one; None if the run goes on, or an older version has played it."""
-    if summary is None and not (path / _ORIGIN).is_file():
+    if summary is None and not (path / ORIGIN).is_file():
         # in virtual time a checkpoint is a `model.npz` from the first one on
         return "checkpoint" if (path / _MODEL).is_file() else None
-    known = read_json(path / _ORIGIN) if summary is None else summary.get("model")
+    known = read_json(path / ORIGIN) if summary is None else summary.get("model")
     source = known.get("source") if isinstance(known, dict) else None
     return source if isinstance(source, str) else None
 
@@ -55,16 +55,84 @@ def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> ModelOri
 
     `last` replaces the facts of the log's last record, `stop`. The server's model becomes
     `model.npz`; if the server had no time to write one, its last checkpoint does. If the logs
-    cannot be merged, both stay where they are. Returns the origin of `model.npz`.
+    cannot be merged, both stay where they are. Versions that wait for a measurement stay for
+    `emulate resume`. Returns the origin of `model.npz`.
     """
+    forget_measured(folder)
     _merge(folder, last)
     origin = ModelOrigin("none")
     if model := _model(folder):
         origin = _origin(model)
         model.replace(folder.path / _MODEL)  # moved: a disk may be full
-    shutil.rmtree(folder.server, ignore_errors=True)
+    kept = waiting(folder)
+    for path in folder.server.iterdir() if kept else ():
+        if path != kept[0].parent:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if not kept:
+        shutil.rmtree(folder.server, ignore_errors=True)
     folder.reports.unlink(missing_ok=True)
     return origin
+
+
+def waiting(folder: RunFolder) -> list[Path]:
+    """Return the files of the versions that wait for a measurement, the oldest version first."""
+    from ..node.kept_versions import FOLDER, kept_versions  # late: as in `durable`
+
+    return kept_versions(folder.server / FOLDER)
+
+
+def forget_measured(folder: RunFolder) -> None:
+    """Remove the files of versions with a score in the reports, which a process that was killed has
+    left."""
+    kept = waiting(folder)
+    if not kept or not folder.reports.is_file():
+        return
+    from ..node.kept_versions import version_file  # late: as in `durable`
+
+    with folder.reports.open("rb") as lines:
+        for text in lines:
+            if not (b'"evaluation"' in text and text.endswith(b"\n")):
+                continue
+            if isinstance(record := parse(text), EvaluationRecord):
+                version_file(kept[0].parent, record.version).unlink(missing_ok=True)
+
+
+def unmeasured(folder: RunFolder) -> bool:
+    """Return whether versions wait in `folder` for a measurement, and no more can come."""
+    return bool(waiting(folder)) and not can_go_on(folder)
+
+
+def to_measure(folder: RunFolder) -> str:
+    """Return a sentence on the versions that `unmeasured` finds; empty without any."""
+    if not unmeasured(folder):
+        return ""
+    count = len(waiting(folder))
+    waits = "1 version of the model waits" if count == 1 else f"{count} versions of the model wait"
+    return f"{waits} for a measurement: `emulate resume {folder.run}` measures the rest"
+
+
+def reopen(folder: RunFolder) -> bool:
+    """Give the server's folder the log of a run that was gathered before all of its versions were
+    measured, so that `gather` can add the scores.
+
+    Returns whether the log has the run's end.
+    """
+    log = folder.server / "run.jsonl"
+    if not log.is_file():
+        with replacing(log) as sink, folder.records.open("rb") as lines:
+            sink.writelines(text for text in lines if b'"what":"unmeasured"' not in text)
+    return StopRecord in _marks(log)
+
+
+def known_before(folder: RunFolder) -> dict[str, Any]:
+    """Return the keys of the summary of a run that a later measurement of its versions does not
+    change, as far as they are known."""
+    path = folder.path / "summary.json"
+    if path.is_file():
+        before = read_json(path)
+        return {key: before[key] for key in ("fidelity", "model") if key in before}
+    origin = folder.path / ORIGIN
+    return {"model": read_json(origin)} if origin.is_file() else {}
 
 
 def keep(folder: RunFolder, last: Mapping[str, Any] | None = None) -> ModelOrigin:
@@ -127,7 +195,7 @@ def _recover(folder: RunFolder, tell: Callable[[str], object]) -> bool:
             if origin.note:
                 tell(origin.note)
             if not complete:
-                write_json(path / _ORIGIN, origin.plain())
+                write_json(path / ORIGIN, origin.plain())
         except OSError as error:
             raise EmulatorError(f"{path} cannot be completed: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
@@ -149,14 +217,22 @@ def can_go_on(folder: RunFolder) -> bool:
     log = folder.server / "run.jsonl"
     if not durable(folder) or not log.is_file():
         return False
-    with log.open("rb") as lines:
-        # only lines that may be of these kinds are parsed: the log may have millions
-        texts = [text for text in lines if b'"start"' in text or b'"stop"' in text]
     try:
-        kinds = {type(parse(text)) for text in texts if text.endswith(b"\n")}
+        kinds = _marks(log)
     except ValueError:  # whoever merges the log says where
         return False
     return StartRecord in kinds and StopRecord not in kinds
+
+
+def _marks(log: Path) -> set[type]:
+    """Return the kinds of the records of the run's start and end in `log`, among others perhaps.
+
+    Raises a ValueError if a line of such a kind is damaged.
+    """
+    with log.open("rb") as lines:
+        # only lines that may be of these kinds are parsed: the log may have millions
+        texts = [text for text in lines if b'"start"' in text or b'"stop"' in text]
+    return {type(parse(text)) for text in texts if text.endswith(b"\n")}
 
 
 def durable(folder: RunFolder) -> bool:
@@ -168,14 +244,30 @@ def durable(folder: RunFolder) -> bool:
 
 def forget_results(folder: RunFolder) -> None:
     """Remove the results of a run that goes on: its next end makes new ones."""
-    for name in ("summary.json", folder.records.name, _MODEL, _ORIGIN):
+    for name in ("summary.json", folder.records.name, _MODEL, ORIGIN):
         (folder.path / name).unlink(missing_ok=True)
 
 
 def _merge(folder: RunFolder, last: Mapping[str, Any] | None = None, *rest: Path) -> None:
     """Write `run.jsonl`; `rest` are files with lines that the server's log lacks."""
-    with replacing(folder.records) as sink:
-        merge([folder.server / "run.jsonl", *rest, folder.reports], sink, last)
+    with replacing(folder.records) as sink, NamedTemporaryFile() as unmeasured:
+        unmeasured.write(_unmeasured(folder))
+        unmeasured.flush()
+        logs = [folder.server / "run.jsonl", *rest, folder.reports, Path(unmeasured.name)]
+        merge(logs, sink, last)
+
+
+def _unmeasured(folder: RunFolder) -> bytes:
+    """Return the line that names the versions that wait for a measurement; empty without any.
+
+    Its time is that of the latest of them; files may be damaged.
+    """
+    kept = waiting(folder)
+    if not kept:
+        return b""
+    from ..node.kept_versions import read_at, version_of  # late: as in `durable`
+
+    return line(UnmeasuredRecord(max(map(read_at, kept)), [version_of(path) for path in kept]))
 
 
 def put_in_order(records: Path) -> None:

@@ -134,13 +134,37 @@ class Session:
                 self.ending = Ending(canceled.reason)
         except Exception as error:
             self.ignore_signals()
-            self._error, self._report = error, blamed(self.scenario, error)
-            if self._report is not error:
-                self._report.__cause__ = error
-            if unwritable := self._unwritable(error):
-                self._report = unwritable
-                unwritable.__cause__ = error
+            self._hold(error)
             self.ending = Ending("failed", str(self._report))
+
+    @contextmanager
+    def adding(self) -> Iterator[None]:
+        """Let a signal end this block, which adds results to a run that has ended.
+
+        The run keeps its end. An Exception in the block is held back as in `playing`; after an
+        error of the run it is a note to that error.
+        """
+        try:
+            self._cancellation.listen()
+            yield
+            self.ignore_signals()
+        except Canceled:
+            pass
+        except Exception as error:
+            self.ignore_signals()
+            if self._error is None:
+                self._hold(error)
+            else:
+                self.notes.append(str(error))
+
+    def _hold(self, error: Exception) -> None:
+        """Hold `error` back until the end of the context."""
+        self._error, self._report = error, blamed(self.scenario, error)
+        if self._report is not error:
+            self._report.__cause__ = error
+        if unwritable := self._unwritable(error):
+            self._report = unwritable
+            unwritable.__cause__ = error
 
     def ignore_signals(self) -> None:
         """Ignore signals from here on: nothing is left to cancel."""
@@ -156,6 +180,8 @@ class Session:
         before = None if isinstance(self._error, OSError) else self._error
         if before and str(before) != str(report):  # a changed log differs at each write
             report.add_note(f"before that: {self._error}")
+        for note in self.notes:
+            report.add_note(note)
         if report is not error:
             raise report from self._error or error
         if self._error and error is not self._error:
@@ -239,11 +265,13 @@ class Session:
         *,
         left: Sequence[str] = (),
         shaped: Shaped | None = None,
+        **known: Any,
     ) -> None:
         """Compute the summary of `records` in one pass, and write `summary.json`.
 
         `shaped`: the means by which links were delayed, None in virtual time. `left`: one line for
-        each thing that could not be removed from the host.
+        each thing that could not be removed from the host. `known`: keys of an earlier summary of
+        the run that stay as they are.
         """
         scenario = self.scenario
         layout = scenario.training.device_layout
@@ -265,6 +293,7 @@ class Session:
         if self.runtime == "docker" and scenario.time is not None:
             self.summary["fidelity"]["dilation"] = scenario.dilation
         self.summary["model"] = self.model.plain()
+        self.summary |= known
         self.summary["left"] = list(left)
         if self.resumable:
             self.summary["resumable"] = True

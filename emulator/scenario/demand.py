@@ -1,5 +1,6 @@
 """The demand of a scenario for cores, memory and ports, and the host's shortfalls against it."""
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -64,6 +65,8 @@ class HostCapacity:
     """Bytes available at the moment, not bytes installed."""
     dilation: float = 1.0
     """Real seconds in an emulated second: a core does as much more in an emulated second."""
+    disk: float = math.inf
+    """Bytes that are free where runs are written."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,9 @@ class Demand:
     """Ports on the network's bridge, one for each container."""
     server_cores: int = 0
     """Cores for the passes of the server through layers of a cut model: one core, or none."""
+    kept: int = 0
+    """Bytes of the versions that wait in files for a measurement after the run; 0 without
+    `stop.updates`, as their number is unknown then."""
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types."""
@@ -135,7 +141,7 @@ def demand(scenario: Scenario) -> Demand:
         unlimited=sum(device.cpu is None for device in devices),
         memory=sum(min(limit, worker_memory(scenario)) for limit in limits)
         + server
-        + EVALUATOR
+        + (0 if scenario.evaluate.later else EVALUATOR)  # it comes when the others have gone
         + SHARED
         + GATEWAY * len(scenario.bottlenecks),
         server=server,
@@ -145,10 +151,24 @@ def demand(scenario: Scenario) -> Demand:
         evaluator_limit=_whole(EVALUATOR + SHARED + model * COPIES),
         limits=sum(limits),
         largest=max(limits),
-        # the server, the evaluator and the bottlenecks' gateways
-        ports=len(devices) + 2 + len(scenario.bottlenecks),
+        ports=len(devices) + beside_devices(scenario) + len(scenario.bottlenecks),
         server_cores=1 if crossing else 0,
+        kept=kept_versions(scenario) * model,
     )
+
+
+def beside_devices(scenario: Scenario) -> int:
+    """Return the number of containers beside those of devices and bottlenecks: the server, and the
+    evaluator if it measures during the run."""
+    return 1 if scenario.evaluate.later else 2
+
+
+def kept_versions(scenario: Scenario) -> int:
+    """Return the number of versions that are kept for a measurement after the run: the first one,
+    one for each `evaluate.every` updates, and the last one; 0 if no `stop.updates` tells it."""
+    if not scenario.evaluate.later or scenario.stop.updates is None:
+        return 0
+    return 1 + math.ceil(scenario.stop.updates / scenario.evaluate.every)
 
 
 def worker_memory(scenario: Scenario) -> int:
@@ -227,6 +247,12 @@ def _warnings(demand: Demand, host: HostCapacity) -> list[Shortfall]:
             f"memory: the devices' limits add up to {_memory(demand.limits)}, this host has "
             f"{_memory(host.memory)} available: enough for workers of the measured size, not "
             "for devices that fill their limits"
+        )
+    if demand.kept > host.disk:
+        texts.append(
+            f"disk: the versions of the model that are kept for a measurement after the run take "
+            f"{_memory(demand.kept)}, and {_memory(host.disk)} are free here: measure less often "
+            "(evaluate.every), write evaluate.when during, or name a larger disk with --runs"
         )
     return [Shortfall("warning", text) for text in texts]
 

@@ -7,7 +7,7 @@ the JSON schema. Read a file with `load`: it also makes the checks that need mor
 import re
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -36,6 +36,15 @@ class EvaluateSection(Section):
 
     every: Annotated[int, Field(ge=1)] = 200
     """Number of updates between two measurements."""
+    when: Literal["during", "after"] = "during"
+    """Time of the measurements in containers: `during` the training, or `after` the devices have
+    gone, so that the evaluator takes no core from devices that train. With `after` the server keeps
+    each version that is due on its disk, 4 bytes a parameter."""
+
+    @property
+    def later(self) -> bool:
+        """Whether versions are measured after a run in containers."""
+        return self.when == "after"
 
 
 class StopSection(Section):

@@ -8,7 +8,7 @@ for the engine and the container's shim.
 import math
 
 from ..units import Share
-from .demand import Shortfall
+from .demand import Shortfall, beside_devices
 from .model import Scenario
 
 ENGINE = 0.4
@@ -17,15 +17,12 @@ ENGINE = 0.4
 BOOT = 0.9
 """CPU seconds of a worker from its container's start to its hello; the device's quota pays them."""
 
-NOT_DEVICES = 2
-"""Number of containers beside the devices: the server and the evaluator."""
-
 
 def startup_time(scenario: Scenario, cores: float) -> float:
     """Return a lower bound on the real seconds from the first container's start to the last hello
     on a host with `cores` cores.
     """
-    containers = len(scenario.nodes) + NOT_DEVICES
+    containers = len(scenario.nodes) + beside_devices(scenario)
     gateways = len(scenario.bottlenecks) * ENGINE
     return max(
         (containers * (ENGINE + BOOT) + gateways) / cores, _slowest(scenario) * scenario.dilation

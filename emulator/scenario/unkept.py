@@ -149,6 +149,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "FullyConnected.values": KEPT,
     "After.after": KEPT,
     "EvaluateSection.every": (_TRAFFIC,),
+    "EvaluateSection.when": (_TRAFFIC,),
     "MeasureSection.momentum": KEPT,
     "MomentumSection.steps": KEPT,
     "MomentumSection.examples": KEPT,

@@ -60,6 +60,72 @@ def test_a_tiny_run(play):
     assert run.summary["unmeasured"] == {"count": 0, "versions": []}
 
 
+def test_versions_are_measured_once_the_devices_have_gone(play):
+    """Though the server dies meanwhile, and comes back from its inputs."""
+    crash = "faults: [{kind: server-crash, at: 500ms, lasts: 300ms}]\nserver: {durability: update}"
+    run = play(TINY.replace("{every: 100}", "{every: 100, when: after}") + crash)
+    assert run.summary["outcome"] == "success" and run.summary["updates"] == 300
+    assert len(run.said("recovered")) == 1
+    pushed, moments = [0], [0.0]
+    for update in run.said("update"):
+        kinds = ("values", "indices", "headers", "framing")
+        pushed.append(pushed[-1] + sum(update[kind] for kind in kinds))
+        moments.append(update["at"])
+    booked = [(r["version"], r["at"], r["push_bytes"]) for r in run.said("evaluation")]
+    assert booked == [(n, moments[n], pushed[n]) for n in (0, 100, 200, 300)]
+    assert run.summary["final_accuracy"] > run.said("evaluation")[0]["accuracy"] > 0
+    assert run.summary["unmeasured"] == {"count": 0, "versions": []}
+    assert {record["node"] for record in run.said("hello")} == {"left", "right"}
+    assert all(record["node"] != "evaluator" for record in run.said("pull"))
+    assert not (run.folder / "server").exists()
+
+
+def begin_measured(start, tmp_path):
+    """Start a run with a version for each update; return its process, and the versions' folder."""
+    process = start(ENDLESS.replace("{every: 100}", "{every: 1, when: after}"))
+    versions = tmp_path / "runs/tiny/latest/server/versions"
+    until(lambda: len([*versions.glob("*.version")]) > 500, 60)
+    return process, versions
+
+
+def assert_measured_to_the_last(tmp_path, outcome):
+    summary = latest(tmp_path)
+    assert (summary["outcome"], summary["unmeasured"]["count"]) == (outcome, 0)
+    folder = tmp_path / "runs/tiny/latest"
+    scores = Outcome({"run": folder, **summary}).said("evaluation")
+    assert [score["version"] for score in scores] == list(range(summary["updates"] + 1))
+    assert not (folder / "server").exists() and not (folder / "reports.jsonl").exists()
+
+
+def test_a_stopped_run_is_measured(start, ours, tmp_path):
+    process, _ = begin_measured(start, tmp_path)
+    subprocess.run([EMULATE, "stop", "tiny"], cwd=tmp_path, check=True)
+    until(lambda: process.poll() is not None and not ours(), 60)
+    assert_measured_to_the_last(tmp_path, "stopped")
+
+
+def test_a_canceled_run_is_measured_by_a_resume_even_by_a_second_one(
+    start, emulate, ours, tmp_path
+):
+    process, versions = begin_measured(start, tmp_path)
+    process.send_signal(signal.SIGINT)
+    until(lambda: process.poll() is not None and not ours(), 60)
+    kept, summary = len([*versions.iterdir()]), latest(tmp_path)
+    assert summary["outcome"] == "canceled" and summary["updates"] == kept - 1 >= 500
+    assert summary["final_accuracy"] is None and summary["unmeasured"]["count"] == kept
+    command = [EMULATE, "resume", "tiny", "--no-report"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=tmp_path, **quiet) as resumed:
+        while len([*versions.iterdir()]) == kept:
+            assert resumed.poll() is None
+        resumed.kill()
+    until(lambda: not ours(), 60)  # the container ends with its conductor
+    assert 0 < len([*versions.iterdir()]) < kept
+    done = emulate("resume", "tiny", "--no-report", check=False)
+    assert done.returncode == 130 and f"measuring 0 of {kept}" not in done.stdout
+    assert_measured_to_the_last(tmp_path, "canceled")
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_keeps_what_there_is(start, ours, stranger, tmp_path, number):
     process = start(ENDLESS)

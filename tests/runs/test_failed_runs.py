@@ -16,6 +16,7 @@ from emulator.cli.run import tell
 from emulator.errors import DeploymentError, EmulatorError
 from emulator.models.saved_model import SavedModel, read, read_version, write
 from emulator.runs import results
+from emulator.runs.conductor import ProgressView
 from emulator.runs.data_split import split_data
 from emulator.runs.dead_run import dead_run
 from emulator.runs.folder import RunFolder, create
@@ -116,7 +117,7 @@ def test_the_end_of_a_failed_run_names_the_way_back(
     session = Session(SCENARIO, (), folder, "docker")
     ready = SimpleNamespace(client=None, backend=Backend())
     conducting: Any = play_containers.conducting
-    with pytest.raises(DeploymentError) as raised, conducting(ready, session):
+    with pytest.raises(DeploymentError) as raised, conducting(ready, session, ProgressView()):
         raise DeploymentError("the evaluator died")
     again = f"`emulate resume {folder.run}` goes on with it from the server's state"
     model = f"model.npz is from the server's state on the disk: version {fleet.server.version}"
@@ -269,7 +270,8 @@ def test_the_source_of_the_model_is_named_wherever_the_run_is_read(
         monkeypatch.setattr(play_containers, "clean_up_late", lambda *of: ())
         ready: Any = SimpleNamespace(client=None, backend=Backend())
         session = Session(SCENARIO, (), folder, "docker")
-        with pytest.raises(DeploymentError) as raised, play_containers.conducting(ready, session):
+        conducting = play_containers.conducting(ready, session, ProgressView())
+        with pytest.raises(DeploymentError) as raised, conducting:
             raise DeploymentError("the evaluator died")
         told = [line for line in raised.value.__notes__ if "model.npz" in line]
         known = session.summary["model"]

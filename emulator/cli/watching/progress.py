@@ -42,6 +42,8 @@ class Progress:
     """Updates at which the run ends."""
     limit: float | None = None
     """Emulated seconds at which it ends."""
+    later: bool = False
+    """Whether versions are measured after the run."""
     now: float = 0.0
     updates: int = 0
     accuracy: float | None = None

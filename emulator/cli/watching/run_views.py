@@ -265,6 +265,7 @@ def status(progress: Progress) -> str:
         f"{progress.up}/{len(progress.devices)} devices up, "
         f"{ways(progress.pushed, progress.travelled.pulled, progress.both)}"
         + (f", {amount(progress.crossed)} of activations" if progress.crossed else "")
+        + (", accuracy at the end" if progress.later else "")
     )
 
 
@@ -298,7 +299,8 @@ class LiveRunView:
         progress = self._progress
         if self._step.text:
             return Panel(Text(self._step.words()), title=Text(self._title), title_align="left")
-        accuracy = "not yet" if progress.accuracy is None else f"{progress.accuracy:.2%}"
+        unknown = "at the end" if progress.later else "not yet"
+        accuracy = unknown if progress.accuracy is None else f"{progress.accuracy:.2%}"
         grid = Table.grid(padding=(0, 3))
         now, updates = f"{progress.now:.0f} s", f"{progress.updates}"
         now += f" of {progress.limit:.0f} s" if progress.limit else ""

@@ -110,6 +110,11 @@ def _check(scenario: Scenario) -> None:
             "plugins of your own: docker-compose.yml mounts no file with them: play the scenario "
             "with `emulate run`"
         )
+    if scenario.evaluate.later:
+        reasons.append(
+            "evaluate.when: nothing measures once Compose has ended the run: write `during`, "
+            "or play the scenario with `emulate run`"
+        )
     if scenario.time is not None:
         reasons.append(
             "time: docker-compose.yml gives the containers no CPU quotas that could be divided: "

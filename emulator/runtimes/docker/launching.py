@@ -10,7 +10,7 @@ from docker.errors import APIError
 
 from ...runs.folder import RunFolder
 from ...scenario import Device
-from ...world.roles import EVALUATOR, SERVER
+from ...world.roles import SERVER
 from . import labels, owners, spec
 from .client import finished, refusals
 from .exits import Exits
@@ -122,7 +122,8 @@ class Launcher:
         shares = {
             name: self._clock.emulated(device.cpu or 1.0) for name, device in self._devices.items()
         }
-        return Gathering({**shares, EVALUATOR: 0.0}, cores)
+        evaluator = self._world.configs.plan.evaluator
+        return Gathering(shares if evaluator is None else {**shares, evaluator: 0.0}, cores)
 
     @contextmanager
     def _making(self, name: str) -> Iterator[None]:

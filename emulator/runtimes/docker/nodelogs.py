@@ -1,5 +1,7 @@
 """Writes the output of nodes and the reports of their supervisors to disk during the run."""
 
+import errno
+import os
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
@@ -31,8 +33,14 @@ class NodeLogs:
         self._logs[node].write(f"{text}\n".encode())
 
     def report(self, record: Record) -> None:
-        """Append `record` to the reports, which are merged into the run's log at the end."""
-        self._reports.write(line(record))
+        """Append `record` to the reports, which are merged into the run's log at the end.
+
+        Raises OSError if the disk takes no more: a record that was cut short may be followed by
+        none.
+        """
+        text = line(record)
+        if self._reports.write(text) != len(text):  # a disk that has just become full
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._folder.reports)
 
     def ending(self, node: str) -> str:
         """Return the path of the log of `node`, and its last lines, for an error text."""

@@ -20,7 +20,7 @@ from ...runs.hardware_efficiency import prediction_facts
 from ...runs.host_dilation import with_dilation
 from ...runs.preflight import preflight
 from ...runs.replay import Replay
-from ...runs.results import can_go_on, gather, keep
+from ...runs.results import can_go_on, gather, keep, unmeasured
 from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed, timeline
 from ...shaping.backend import Backend, Delay
@@ -28,6 +28,7 @@ from .cleanup import clean_up_late
 from .client import connect
 from .container_runtime import DockerRuntime
 from .images import node_image
+from .late_measurement import measure_versions
 from .manifest import PACKAGES, facts
 from .owners import owned, remove_dead
 from .prepare import Prepared, prepare
@@ -58,7 +59,7 @@ def play(
     ready = get_ready(scenario, planned, view, shaping)
     session = Session(scenario, planned, create(scenario.name, runs), "docker")
 
-    with conducting(ready, session) as conducted:
+    with conducting(ready, session, view) as conducted:
         replayed = {} if replay is None else replay.facts()
         session.describe(ready.host, PACKAGES, **ready.facts(scenario), **replayed)
         run(scenario, planned, conducted.runtime(ready.prepare(session, view), view))
@@ -90,11 +91,12 @@ class Conducted:
 
 @contextmanager
 def conducting(
-    ready: "HostParts", session: Session, *, was_over: bool = False
+    ready: "HostParts", session: Session, view: RunView, *, was_over: bool = False
 ) -> Iterator[Conducted]:
     """Conduct the run of `session`, which the block plays, and complete its folder at the end.
 
-    A block without any containers completes the folder of a run that `was_over` already.
+    `view` shows the measurements that come after the run. A block without any containers completes
+    the folder of a run that `was_over` already.
     """
     client, folder = ready.client, session.folder
     conducted = Conducted(client, session, Load(), was_over)
@@ -110,6 +112,9 @@ def conducting(
                 left = clean_up_late(client, folder.run, late)
         if session.ending is None and conducted.made and conducted.made.given_up:
             session.ending = Ending("failed", conducted.made.given_up)
+        if _measures(session):
+            test, image = ready.split.data.test, ready.image.id
+            left = (*left, *measure_versions(client, session, image, ready.graph, test, view))
         folder.discard_work()  # no container needs it any more, and a disk may be full
         _gather(session)
         shortest = conducted.made.shortest_delay if conducted.made else 0.0
@@ -118,6 +123,16 @@ def conducting(
             left=left,
             shaped=Shaped(ready.backend.delay, shortest),
         )
+
+
+def _measures(session: Session) -> bool:
+    """Return whether versions of the run wait, and are to be measured at its end.
+
+    A signal that cancels the run asks for its end at once. A run that can go on is measured when it
+    has.
+    """
+    canceled = session.ending is not None and session.ending.reason == "canceled"
+    return not canceled and unmeasured(session.folder)
 
 
 def _gather(session: Session) -> None:

@@ -89,7 +89,8 @@ class Prepared:
 
     def write_nodes(self, address: str) -> None:
         """Write the configurations of the other nodes; they connect to the server's `address`."""
-        self._write(EVALUATOR, self.configs.evaluator(address))
+        if self.configs.plan.evaluator is not None:
+            self._write(EVALUATOR, self.configs.evaluator(address))
         for device in self.scenario.nodes:
             self._write(device.name, self.configs.device(device, address))
 
@@ -180,12 +181,12 @@ def prepare(
     `graph`: folder of the exported model; `image`: id of the nodes' image; `files` as of a
     `Prepared`; `tell` shows a step.
     """
-    names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
-    guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
     sources = plugin_sources(scenario, folder.path)
     places = {text: f"{config.PLUGINS}/{place}" for text, place in sources.places.items()}
-    planned = plan(scenario, split.examples).moved(places)
+    planned = plan(scenario, split.examples, contained=True).moved(places)
+    members = [*filter(None, [planned.evaluator]), *planned.workers]
+    guests, secrets = issue(members, encrypt=scenario.server.encrypt)
     size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
     configs = NodeConfigs(scenario, planned, size, guests, secrets, backend, user, priors)
     world = Prepared(scenario, folder, configs, image, graph, sources=sources, files=files)

@@ -12,37 +12,59 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import EmulatorError
-from ...log.lines import line
+from ...learners import own_export
+from ...log.lines import line, read
 from ...node.durable.log_tail import whole_lines
 from ...node.durable.recovery import damage
 from ...node.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
+from ...runs.data_split import split_data
 from ...runs.dead_run import DeadRun
 from ...runs.folder import RunFolder
-from ...runs.results import durable, forget_results, read_json, replacing, write_json
+from ...runs.results import (
+    ORIGIN,
+    durable,
+    forget_results,
+    gather,
+    known_before,
+    read_json,
+    reopen,
+    replacing,
+    unmeasured,
+    write_json,
+)
 from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.durability import NONE
 from ...shaping.backend import DELAYS, Backend, Delay
 from ...world import verbs
 from .cleanup import clean_up
+from .client import connect
 from .earlier_lives import EarlierLives, read_lives
+from .images import node_image
+from .late_measurement import measure_versions
+from .owners import owned
 from .play_containers import conducting, get_ready
 
 _RESUMES = "resumes"
 """File in the server's folder with the number of resumptions so far."""
+DIED = "its conductor died"
+"""Detail of the end of a run that could not go on, and whose versions are measured."""
 
 
 def resume(
     dead: DeadRun, view: RunView, *, shaping: Delay | None = None
 ) -> tuple[Path, dict[str, Any]]:
-    """Go on with the run `dead`; return its folder and its summary.
+    """Go on with the run `dead`, or measure the versions that it has left without a score; return
+    its folder and its summary.
 
     `shaping` forces the means of delays; None: the run keeps its own.
     Raises an EmulatorError if its folder holds nothing to go on from.
     """
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     folder = dead.folder
+    if unmeasured(folder):
+        return _measured(dead, view)
     lives = _checked(dead)
     if lost := damage(folder.server):
         view.progress(f"state{lost}: updates behind the damage are lost")
@@ -52,7 +74,7 @@ def resume(
     clean_up(ready.client, folder.run)
     session = Session(dead.scenario, dead.timeline, folder, "docker")
     resumes = 0 if lives.over else _cleared(folder)
-    with conducting(ready, session, was_over=lives.over) as conducted:
+    with conducting(ready, session, view, was_over=lives.over) as conducted:
         if not lives.over:
             rest = rest_of(dead.timeline, lives.now, lives.held)
             _end_faults(folder, lives, dead.timeline, rest)
@@ -64,6 +86,32 @@ def resume(
             world = replace(prepared, configs=configs, lives=lives)
             _note(folder, ready.backend)
             run(dead.scenario, rest, conducted.runtime(world, view))
+    return folder.path, session.summary
+
+
+def _measured(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
+    """Measure the versions of the run `dead` that wait in its folder, and write its log anew."""
+    folder, scenario = dead.folder, dead.scenario
+    client = connect()
+    image = node_image.require(client).id
+    view.progress("data")
+    test = split_data(scenario).data.test
+    view.progress("graphs")
+    graph = own_export.ready(scenario.training.network, scenario.seed)
+    clean_up(client, folder.run)
+    folder.discard_work()
+    session = Session(scenario, dead.timeline, folder, "docker")
+    with owned(folder.run), session:
+        folder.work.mkdir(mode=0o700)
+        died = None if reopen(folder) else {"reason": "failed", "detail": DIED}
+        left = measure_versions(client, session, image, graph, test, view)
+        folder.discard_work()
+        known = known_before(folder)
+        origin = gather(folder, died)
+        if origin.source != "none":  # the run was not gathered before
+            known["model"] = origin.plain()
+        session.conclude(read(folder.records), left=left, **known)
+        (folder.path / ORIGIN).unlink(missing_ok=True)  # the summary has it now
     return folder.path, session.summary
 
 

@@ -247,6 +247,23 @@ def probe(wanted: Container, command: list[str], *, tun: bool) -> dict[str, Any]
     }
 
 
+def measurement(wanted: Container, user: int) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: a container that measures the kept
+    versions of the model.
+
+    It has no network and no right, and runs as `user`.
+    """
+    kwargs = container(wanted)
+    del kwargs["network"], kwargs["sysctls"]
+    return kwargs | {
+        "network_mode": "none",
+        "entrypoint": ["python3", "-m", "emulator.node.measure_versions"],
+        "command": [],
+        "cap_add": [],
+        "user": f"{user}:{user}",
+    }
+
+
 def cpu_quota(cpu: float | None, dilation: float = 1.0) -> tuple[int, int] | None:
     """Return the period, and the time in it that a container may use, in microseconds.
 

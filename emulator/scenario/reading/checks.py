@@ -38,6 +38,7 @@ _CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
 
 def check(document: Document) -> None:
     """Add to `document` the mistakes of all checks in this module."""
+    _stop_is_measured_in_time(document)
     _model_fits(document)
     check_own_model(document)
     _split_fits(document)
@@ -55,6 +56,16 @@ def check(document: Document) -> None:
     _compute_groups_fit(document, groups)
     check_bottlenecks(document, groups)
     check_faults(document, groups)
+
+
+def _stop_is_measured_in_time(document: Document) -> None:
+    stop = document.at(("stop", "accuracy"))
+    if stop is not None and document.at(("evaluate", "when")) == "after":
+        document.complain(
+            ("stop", "accuracy"),
+            "with evaluate.when after no accuracy is known before the run has ended, so none can "
+            "end it: stop by updates or time, or write evaluate.when during",
+        )
 
 
 def _model_fits(document: Document) -> None:

@@ -148,6 +148,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "groups": (),
             "evaluator": "evaluator",
             "every": 50,
+            "kept": False,
             "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
             "quarantine": None,
             "checkpoint": 30.0,

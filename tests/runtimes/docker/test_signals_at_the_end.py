@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from emulator.runs.conductor import run
+from emulator.runs.conductor import ProgressView, run
 from emulator.runs.folder import create
 from emulator.runs.session import Session
 from emulator.runtimes.docker import container_runtime, play_containers
@@ -59,7 +59,7 @@ def test_a_signal_at_each_stage_of_the_ending(
     monkeypatch.setattr(container_runtime, "clean_up", before("containers", lambda *of: Removed()))
     monkeypatch.setattr(play_containers, "clean_up_late", before("networks", lambda *of: ()))
     ready: Any = SimpleNamespace(client=None, backend=Backend())
-    with play_containers.conducting(ready, session) as conducted:
+    with play_containers.conducting(ready, session, ProgressView()) as conducted:
         conducted.made = runtime
         play.write(0.0, "start", devices=2, zero=time.monotonic())
         run(scenario, (), runtime)
