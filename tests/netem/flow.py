@@ -14,7 +14,7 @@ import time
 STAMP = struct.Struct("!Qd")
 
 
-def sink(port: str, limit: str) -> None:
+def sink(port: str, limit: str = "0") -> None:
     """Print [bytes, sent, begun, received whole] of each message on the first connection.
 
     A message has begun when its first bytes have come. Messages that are not whole `limit` seconds
