@@ -81,7 +81,8 @@ with socket.create_connection(("{host}", 7001), 10) as line:
     total, began, half = 0, 0, 0
     while part := line.recv(1 << 16):
         total += len(part)
-        if not half and total > 2_000_000:  # what waited behind a lost packet is in
+        # once what waited behind lost packets of the slow start is in
+        if not half and total > 3_000_000 and len(part) < 1 << 16:
             began, half = time.monotonic(), total
     print(8 * (total - half) / (time.monotonic() - began))
 """
