@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from emulator.machine.host import cores
+from tests.containers.host_pace import Pace, at_most_twice, pace, wait
 
-pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(600)]
 
 SIXTEEN = """
 # Do sixteen devices update the model as often in a slower world?
@@ -57,18 +58,21 @@ def played(emulate, tmp_path):
 
 def test_sixteen_devices_update_as_often(played):
     """The kernel of the host, its engine and its load are the same; the run takes longer."""
-    rates, reasons = [], []
+    at_most_twice(lambda: updates_as_often(played))
+
+
+def updates_as_often(played):
+    rates, waits = [], [wait()]
     for dilation in (1, 4):
         summary, manifest = played(dilation)
+        waits.append(wait())
         fidelity = summary["fidelity"]
         assert manifest["dilation"] == fidelity["dilation"] == dilation
         assert 5.0 <= summary["duration_s"] < 5.1
         assert summary["faults_realised"] == 1 and fidelity["latest_fault_s"] < 0.5
         rates.append(summary["updates"] / summary["duration_s"])
-        reasons += fidelity.get("reasons", [])
-    if reasons and rates[1] != pytest.approx(rates[0], rel=AGREE):
-        pytest.skip(f"needs a host with cores to spare: {reasons}")
-    assert rates[1] == pytest.approx(rates[0], rel=AGREE)
+        print(rates, waits, fidelity["reasons"])
+    assert Pace(1.0, max(waits)).explains(max(rates) / min(rates) - 1, AGREE), (rates, waits)
 
 
 def test_a_crowd_agrees_with_virtual_time_at_the_dilation_that_check_names(emulate, tmp_path):
@@ -80,11 +84,16 @@ def test_a_crowd_agrees_with_virtual_time_at_the_dilation_that_check_names(emula
     real = ("run", str(file), "--json", "--no-report", "--set", "stop.time=3s")
     fidelity = json.loads(emulate(*real).stdout)["fidelity"]
     assert any("cores were busy" in reason for reason in fidelity["reasons"])
+    at_most_twice(lambda: agrees(emulate, file, tmp_path))
+
+
+def agrees(emulate, file, folder):
+    before = wait()
     done = emulate("compare", "--runtimes", str(file), "--json", "--set", "time.dilation=auto")
     result = json.loads(done.stdout)
-    agreement = {row["quantity"]: row["difference"] for row in result["agreement"]}
-    fidelity = json.loads((tmp_path / result["docker"] / "summary.json").read_text())["fidelity"]
+    beside = pace(result, before, wait())
+    differences = {row["quantity"]: row["difference"] for row in result["agreement"]}
+    slower = differences["updates_per_second"]
+    fidelity = json.loads((folder / result["docker"] / "summary.json").read_text())["fidelity"]
     assert fidelity["dilation"] > 1
-    if not fidelity["kept_up"] and abs(agreement["updates_per_second"]) >= AGREE_WITH_VIRTUAL:
-        pytest.skip(f"needs a host with cores to spare: {fidelity['reasons']}")
-    assert abs(agreement["updates_per_second"]) < AGREE_WITH_VIRTUAL
+    assert beside.explains(slower, AGREE_WITH_VIRTUAL), (slower, beside, fidelity["reasons"])

@@ -1,0 +1,59 @@
+"""The pace of this host beside a run: how much slower than before its own work was meanwhile."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+SPAN = 1.0
+"""Seconds of a measurement."""
+
+_WORK = f"""
+import time
+begun = time.monotonic()
+while time.monotonic() < begun + {SPAN}:
+    sum(range(1000))
+print((time.monotonic() - begun) / time.process_time())
+"""
+
+
+class Pace(NamedTuple):
+    """Factors of at least 1 by which the host itself explains a difference between two runs."""
+
+    step: float
+    """Of a training step on an idle core, measured before and after a run."""
+    wait: float
+    """By which a process on each core took longer than the core did: other work had the rest."""
+
+    def explains(self, slower: float, promised: float) -> bool:
+        """Return whether a run that was by the share `slower` slower than it should be has kept
+        what is `promised`, on this host: other work makes a run slower, and never faster."""
+        return (1 - promised) / self.step < 1 + slower < (1 + promised) * self.step * self.wait
+
+
+def at_most_twice(play: Callable[[], None]) -> None:
+    """Call `play`, and if it misses once more: other work on the host may have come between."""
+    try:
+        play()
+    except AssertionError as missed:
+        print(f"played again, as the first play missed: {missed}")
+        play()
+
+
+def wait() -> float:
+    """Return the mean time that a second of a core takes with a process on each core, at least 1.
+
+    Nothing of the tests may run meanwhile.
+    """
+    cores = len(os.sched_getaffinity(0))
+    command = [sys.executable, "-c", _WORK]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(cores)]
+    told = [float(process.communicate()[0]) for process in running]
+    return max(1.0, sum(told) / cores)
+
+
+def pace(result: Mapping[str, Any], *waits: float) -> Pace:
+    """Return the pace beside a comparison of runtimes with `result`, and the largest of `waits`."""
+    steps = [result[key] for key in ("step_before_s", "step_after_s") if key in result]
+    return Pace(max(steps) / min(steps) if steps else 1.0, max(waits))

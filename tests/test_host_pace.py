@@ -1,0 +1,44 @@
+"""The pace of the host beside a run: it explains what it can cause, and nothing else."""
+
+import pytest
+
+from tests.containers.host_pace import Pace, at_most_twice, pace, wait
+
+
+@pytest.mark.parametrize(
+    "step, waited, slower, explained",
+    [
+        *((1.0, 1.0, 0.09, True), (1.0, 1.0, -0.09, True)),
+        *((1.0, 1.0, 0.11, False), (1.0, 1.0, -0.11, False)),
+        *((1.0, 1.3, 0.35, True), (1.0, 1.3, 0.45, False)),
+        (1.0, 1.3, -0.11, False),  # other work on the host makes nothing faster
+        *((1.2, 1.0, 0.3, True), (1.2, 1.0, -0.2, True), (1.2, 1.0, 0.35, False)),
+    ],
+)
+def test_a_miss_is_explained_by_the_host_alone(
+    step: float, waited: float, slower: float, explained: bool
+) -> None:
+    assert Pace(step, waited).explains(slower, 0.10) == explained
+
+
+def test_the_pace_is_of_the_slowest_moment() -> None:
+    result = {"step_before_s": 0.008, "step_meanwhile_s": 0.02, "step_after_s": 0.01}
+    assert pace(result, 1.0, 1.5) == Pace(pytest.approx(1.25), 1.5)
+    assert pace({}, 1.0) == Pace(1.0, 1.0)
+    assert 1.0 <= wait() < 100
+
+
+@pytest.mark.parametrize("misses", [0, 1, 2])
+def test_a_miss_is_played_again_once_and_never_left_out(misses: int) -> None:
+    plays: list[int] = []
+
+    def play() -> None:
+        plays.append(1)
+        assert len(plays) > misses
+
+    if misses < 2:
+        at_most_twice(play)
+    else:
+        with pytest.raises(AssertionError):
+            at_most_twice(play)
+    assert len(plays) == min(misses + 1, 2)
