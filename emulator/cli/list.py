@@ -85,7 +85,7 @@ def facts(path: Path) -> dict[str, Any]:
         alive = conductor(path) is not None
         unknown = dict.fromkeys((*_FACTS, *_TRAFFIC))
         outcome = {"outcome": "running" if alive else "unfinished"}
-        return unknown | outcome | {"model": model_source(path)}
+        return unknown | outcome | {"model": None if alive else model_source(path)}
     summary = read_json(file)
     for name, types in _FACTS.items():
         if name not in summary:

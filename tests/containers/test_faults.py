@@ -77,13 +77,24 @@ def test_encrypted_and_checkpointed(play_together):
     assert all(abs(at - due) < 0.6 for at, due in zip(times, (2, 4, 6), strict=True))
 
 
-def test_a_barrier_waits_for_all(play):
-    text = world(stop="updates: 100, time: 30s").replace(
-        "algorithm: adacomp", "codec: dense, synchronization: {kind: barrier, patience: 5s}"
+def test_a_barrier_waits_for_all_who_come_within_its_patience(play_together):
+    """Two runs at once: one waits for all, the other gives up a slow device and takes it back."""
+    barrier = "codec: dense, synchronization: {kind: barrier, patience: 5s}"
+    slow = "faults:\n  - {kind: straggler, nodes: [right], delay: 3s, at: 1s, lasts: 4s}\n"
+    run, short = play_together(
+        world(stop="updates: 100, time: 30s").replace("algorithm: adacomp", barrier),
+        world(stop="time: 10s", rest=slow).replace(
+            "algorithm: adacomp", barrier.replace("5s", "1s")
+        ),
     )
-    run = play(text)
     assert run.summary["updates"] == 100
     assert {record["staleness"] for record in run.said("update")} == {0}
+    assert "left_out" not in run.summary
+    first = short.summary["left_out"][0]
+    assert first["node"] == "right" and 0 < first["steps"] < first["of"]
+    assert short.said("left_out", node="right")
+    assert len(gap(short, "left", 2.2, 4.0)) > 3 >= len(gap(short, "right", 2.2, 4.0))
+    assert len(gap(short, "right", 8.5, 10.0)) > 3
 
 
 def test_a_run_is_replayed_with_the_faults_that_devices_drew(emulate, tmp_path):

@@ -87,7 +87,8 @@ def test_a_failed_run_has_its_last_model_and_keeps_the_state(
     assert dead_run(folder.path).scenario == SCENARIO
     results.forget_results(folder)
     names = {path.name for path in folder.path.iterdir()}
-    assert "server" in names and not names & {"run.jsonl", "model.npz", "summary.json"}
+    assert "server" in names
+    assert not names & {"run.jsonl", "model.npz", "model.json", "summary.json"}
     fleet.boot(resumes=1)  # the server itself finds all that it needs
     assert fleet.server.version == model.version
 
@@ -299,3 +300,18 @@ def test_the_source_of_the_model_is_named_wherever_the_run_is_read(
         assert ("".join(f"{'model':<12} {line}\n" for line in told) in last) and (
             "model.npz" in last
         ) == bool(told)
+
+
+def test_a_dead_run_in_virtual_time_has_the_model_of_its_last_checkpoint(
+    folder: RunFolder, emulate: Emulate
+) -> None:
+    folder.server.rmdir()
+    folder.records.write_bytes(b"")
+    (folder.path / "model.npz").write_bytes(b"the last one")
+    (note,) = (note for note in warnings(analysed(folder.path)) if "model.npz" in note)
+    assert "the last checkpoint" in note
+    listed = json.loads(emulate("list", "--runs", folder.path.parent.parent, "--json").out)
+    assert (listed[0]["outcome"], listed[0]["model"]) == ("unfinished", "checkpoint")
+    with folder.taken():
+        listed = json.loads(emulate("list", "--runs", folder.path.parent.parent, "--json").out)
+    assert (listed[0]["outcome"], listed[0]["model"]) == ("running", None)
