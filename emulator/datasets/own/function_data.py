@@ -4,11 +4,11 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...machine.cache import scratch
 from ...plugins.own_process import ending
 from ...plugins.python_file import Reference
 from .data_mistakes import DataMistake, DataMistakes, Place
@@ -40,20 +40,20 @@ def read_function(own: OwnDataset) -> ReadData:
     """
     reference = Reference.read(own.file, ".")
     file = str(reference.file)
-    with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
+    with scratch() as folder:
         process = subprocess.run(
-            [sys.executable, "-m", "emulator.datasets.own.call_function", own.file, folder],
+            [sys.executable, "-m", "emulator.datasets.own.call_function", own.file, str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=sys.__stderr__,
             env={"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "PYTHONPATH": _path()},
         )
         mistakes = DataMistakes()
-        mistakes.extend(python_mistake(own, each) for each in _mistakes(Path(folder, MISTAKES)))
-        if not mistakes and not Path(folder, ARRAYS).exists():
+        mistakes.extend(python_mistake(own, each) for each in _mistakes(folder / MISTAKES))
+        if not mistakes and not (folder / ARRAYS).exists():
             end = f"the process of {reference.name}() {ending(process.returncode)}"
             mistakes.add(Place(file, reference.begin()), f"{end} before the function returned")
         mistakes.require_none()
-        return named_parts(own, read_arrays(Path(folder, ARRAYS), own.file), own.file)
+        return named_parts(own, read_arrays(folder / ARRAYS, own.file), own.file)
 
 
 def _path() -> str:

@@ -1,5 +1,6 @@
 """Functions that return data: called once, in a process of their own, with their mistakes."""
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,10 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_function_is_called_once_for_each_content(file: Path) -> None:
+def test_a_function_is_called_once_for_each_content(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")  # the arrays may be larger than TMPDIR
     first = scenario(file.parent, "./data.py:load").training
     again = scenario(file.parent, "./data.py:load").training
     assert first == again
