@@ -93,8 +93,9 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
         return None
     crossed = run.records("activations")
     pushed = updates[list(KINDS)].sum(axis=1)
-    push = _way(pd.concat([pushed, crossed["up"]]), run, "up")
-    pull = _way(pd.concat([pulls["bytes"], crossed["down"]]), run, "down")
+    up, down = (crossed[way].astype(float) for way in ("up", "down"))
+    push = _way(pd.concat([pushed.astype(float), up]), run, "up")
+    pull = _way(pd.concat([pulls["bytes"].astype(float), down]), run, "down")
     struck = _struck(run)
     # a model counts as sent even if a fault or the end of the run kept it from the interface
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
@@ -185,7 +186,7 @@ def _without(followed: "pd.Series[Any]", sent: pd.DataFrame, size: str) -> int:
 
     `followed` holds the time of the last message of each node, `size` is the column of the bytes.
     """
-    waiting = sent["at"] >= followed.reindex(sent.index).fillna(float("-inf"))
+    waiting = sent["at"] >= followed.astype(float).reindex(sent.index).fillna(float("-inf"))
     return int(sent.loc[waiting, size].sum())
 
 

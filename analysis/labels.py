@@ -89,6 +89,16 @@ def stack(
     return pd.concat(frames, ignore_index=True)[wanted]
 
 
+def joined(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `tables` below each other, with the columns of all.
+
+    The types of columns are those of the tables with rows: pandas 2 warns of any others.
+    """
+    columns = dict.fromkeys(column for table in tables for column in table.columns)
+    full = [table for table in tables if not table.empty] or [*tables[:1]]
+    return pd.concat(full, ignore_index=True).reindex(columns=list(columns))
+
+
 def _seed(run: Run) -> str:
     seed = run.summary.get("seed", run.scenario.get("seed"))
     return "" if seed is None else f"seed {seed}"

@@ -4,6 +4,7 @@ import gc
 import shutil
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from tests.fakes.typed_commands import Emulate, Said
 from tests.layers import ROOT
 
 __all__ = ["installed", "typed"]  # fixtures of a wheel
+
+LEFT_OUT = ("slow", "docker", "tensorflow", "netns", "netem")
+"""Marks of tests that `make check` leaves out."""
 
 # The host may be busy with other work: no example is too slow.
 settings.register_profile("without deadlines", deadline=None)
@@ -37,6 +41,19 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)  # before cases are selected by their marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the cases of tests that are `mostly_slow` as slow, but for the first `quick` ones."""
+    cases: Counter[str] = Counter()
+    for item in items:
+        few = item.get_closest_marker("mostly_slow")
+        if few is not None and not any(map(item.get_closest_marker, LEFT_OUT)):
+            name = item.nodeid.partition("[")[0]
+            cases[name] += 1
+            if cases[name] > few.kwargs.get("quick", 1):
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -71,9 +71,13 @@ def use(programs: Path, folder: Path) -> None:
 
 
 def _call(*words: str | Path, folder: Path | None = None) -> None:
-    """Print the command `words`, then run it in `folder`, which lends nothing of this tree."""
+    """Print the command `words`, then run it in `folder`, which lends nothing of this tree.
+
+    A warning of a library about its next version, which a person would see, is an error.
+    """
     print("$", *words, flush=True)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    environment["PYTHONWARNINGS"] = "error::FutureWarning"
     subprocess.run(
         words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, check=True, timeout=1200
     )

@@ -134,6 +134,7 @@ def test_virtual_time_is_set_beside_its_gradients():
     assert row(page, "peak memory, kB a device") == ["6.0"]
 
 
+@pytest.mark.slow
 def test_the_cost_of_an_event_is_drawn(tmp_path):
     cost.draw({"own": [POINT, {**POINT, "devices": 9000}], "shared": [POINT]}, tmp_path / "a.png")
     assert (tmp_path / "a.png").stat().st_size > 5000
@@ -176,6 +177,7 @@ def test_every_codec_and_coding_is_timed(monkeypatch):
     assert took["codecs"]["dense"]["bytes"] == 80_000
 
 
+@pytest.mark.slow
 def test_encoding_by_segment_is_timed_and_weighed():
     took = segments.measure(LAYERED, repeats=2)
     assert took.keys() == {codec.kind for codec in get_args(AnyCodec)}
@@ -248,6 +250,7 @@ def test_group_updates_stand_beside_their_predictions():
     assert compute_groups.loads(compute_groups.SCENARIO).training.batch_size == 128
 
 
+@pytest.mark.slow
 def test_the_box_s_loop_costs_more_than_bare_reads_and_writes():
     found = box_loop.measure(rounds=40)
     assert 1 < found["ratio"] < 50

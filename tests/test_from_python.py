@@ -28,6 +28,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_file_is_played_with_changes_and_gives_tables(file: Path, tmp_path: Path) -> None:
     changes = {"stop.updates": np.int64(60), "faults": [], "stop.time": "10min"}
     with digits():
@@ -68,6 +69,7 @@ def test_a_value_that_yaml_cannot_hold_is_refused() -> None:
         emulator.sweep("lab.yaml", {"seed": "12"})
 
 
+@pytest.mark.slow
 def test_every_table_has_its_columns_and_types_whatever_a_run_lacks(tmp_path: Path) -> None:
     full = Synthetic(updates=300).write(tmp_path / "a" / "one")
     bare = tmp_path / "b" / "one"

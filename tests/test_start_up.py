@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import pytest
+
 from tests.layers import ROOT, imports, module_file
 
 DEVICE_IMAGE = {"emulator", "numpy", "zmq", "msgspec"}
@@ -47,6 +49,7 @@ for module in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_the_image_has_all_that_its_roles_import() -> None:
     starts = ("emulator.node.supervisor", "emulator.node.role", "emulator.shaping.probe")
     modules = sorted(_reached(*starts))
@@ -69,6 +72,7 @@ print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
 """
 
 
+@pytest.mark.slow
 def test_the_supervisor_is_light() -> None:
     """It stays in the memory of every device beside its worker."""
     loaded = json.loads(_python(_LOADED, "emulator.node.supervisor"))

@@ -94,6 +94,7 @@ def test_a_quantity_is_written_as_people_would(quantity: Quantity, text: str) ->
     assert str(quantity) == text
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("kind", KINDS)
 @given(value=st.floats(1e-12, 1e15) | st.floats(0, 1).map(lambda share: round(share, 4)))
 def test_what_is_written_reads_back_the_same(kind: type[Quantity], value: float) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from .. import raster
-from ..labels import stack
+from ..labels import joined, stack
 from ..runs import Run
 from ..theme import HEIGHT, fault_keys, from_zero, legend_above, shade
 from ._score import Score
@@ -27,9 +27,7 @@ def _rows(run: Run, score: Score) -> pd.DataFrame:
     measured = score.rows(run, "at")
     if measured.empty:
         return pd.DataFrame()
-    return pd.concat(
-        [measured.assign(what=score.column, node="server"), raster.struck(run)], ignore_index=True
-    )
+    return joined(measured.assign(what=score.column, node="server"), raster.struck(run))
 
 
 def height(table: pd.DataFrame, score: Score) -> float:

@@ -9,7 +9,7 @@ from matplotlib.colors import LogNorm
 
 from ..devices import devices
 from ..faults import outages
-from ..labels import stack
+from ..labels import joined, stack
 from ..quantities import figures
 from ..runs import Run
 from ..theme import (
@@ -66,7 +66,7 @@ def _rows(run: Run) -> pd.DataFrame:
     asked = [requested[pair] for pair in zip(measured["node"], measured["what"], strict=True)]
     measured = measured.assign(requested=pd.Series(asked, index=measured.index, dtype=float))
     struck = outages(run).rename(columns={"fault": "what"})
-    return pd.concat([measured.drop(columns="bytes"), struck], ignore_index=True)
+    return joined(measured.drop(columns="bytes"), struck)
 
 
 def height(table: pd.DataFrame) -> float:

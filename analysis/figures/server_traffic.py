@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from .. import raster
-from ..labels import stack
+from ..labels import joined, stack
 from ..runs import Run
 from ..theme import fault_keys, legend_above, nothing, panels, run_colours, shade
 from ..traffic import bins, extent, rates, rebin, width
@@ -39,7 +39,7 @@ def _rows(run: Run) -> pd.DataFrame:
     measured = measured[measured["node"] == "server"]
     if measured.empty:
         return pd.DataFrame()
-    return pd.concat([measured.drop(columns="bytes"), raster.struck(run)], ignore_index=True)
+    return joined(measured.drop(columns="bytes"), raster.struck(run))
 
 
 def height(table: pd.DataFrame) -> float:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from .. import raster
 from ..held_model import held_updates
-from ..labels import stack
+from ..labels import joined, stack
 from ..runs import Run
 from ..theme import HEIGHT, fault_keys, legend_above, nothing, run_colours, shade
 
@@ -46,9 +46,7 @@ def _rows(run: Run, width: float) -> pd.DataFrame:
     whole = edges[1:] <= end  # the last interval is cut short, so its rate would be too low
     whole[0] = True
     rates = pd.DataFrame({"at": edges[:-1], "until": edges[1:], "rate": counts / width})[whole]
-    return pd.concat(
-        [rates.assign(what="update", node="server"), raster.struck(run)], ignore_index=True
-    )
+    return joined(rates.assign(what="update", node="server"), raster.struck(run))
 
 
 def height(table: pd.DataFrame) -> float:

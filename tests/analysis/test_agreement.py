@@ -118,6 +118,7 @@ def test_words_and_json(docker: Run, virtual: Run) -> None:
     assert plain["updates_per_second"]["difference"] == pytest.approx(-0.2)
 
 
+@pytest.mark.slow
 def test_the_agreement_stands_on_the_page(
     tmp_path: Path, docker: Run, virtual: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -124,6 +124,7 @@ RECORDS = [
 ]
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("what, key, value", RECORDS, ids=lambda value: repr(value)[:12])
 def test_a_mistyped_record_is_named_with_its_line(
     emulate: Emulate, damaged: Path, what: str, key: str, value: Any

@@ -83,6 +83,7 @@ def test_runs_share_no_facts(folder: Path) -> None:
     assert len(outages(spared)) < len(outages(first))
 
 
+@pytest.mark.slow
 def test_facts_stay_as_they_were_computed(folder: Path) -> None:
     """A caller that receives facts cannot change them."""
     run = read(folder)

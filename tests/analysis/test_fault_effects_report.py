@@ -54,6 +54,7 @@ def test_the_figure_has_a_bar_for_each_window_of_each_kind(run: analysis.Run) ->
     assert labels == ["crash (3)", "flap (12)"]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("module", [update_rate, accuracy_time, server_traffic])
 def test_devices_stand_under_plots_over_time(
     module: drawing.FigureModule, run: analysis.Run

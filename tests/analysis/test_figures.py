@@ -97,6 +97,7 @@ def churn(devices: int) -> list[tuple[str, str, float, float | None]]:
     return [*crashes, ("partition", "adsl-1", 4.0, 2.0), ("crash", "adsl-2", 5.0, None)]
 
 
+@pytest.mark.mostly_slow(quick=8)
 @every_figure
 @pytest.mark.parametrize(
     "kind",
@@ -132,6 +133,7 @@ def test_figures_say_what_they_are(figure: drawing.FigureModule) -> None:
     assert figure.__doc__
 
 
+@pytest.mark.mostly_slow(quick=6)
 @every_figure
 def test_drawing_leaves_the_table_alone(
     figure: drawing.FigureModule, sizes: Callable[[str], list[Run]]
@@ -238,6 +240,7 @@ def test_staleness_and_kinds_are_the_updates_own(run: Run) -> None:
     assert len(kinds) == 8
 
 
+@pytest.mark.slow
 def test_svg_stands_alone_and_png_lands_in_the_run(tmp_path: Path, run: Run) -> None:
     drawn = drawing.svg(update_rate, [run])
     assert drawn.startswith("<svg") and "http" not in drawn

@@ -73,6 +73,7 @@ def test_predictions_stand_beside_the_measurement(tmp_path: Path) -> None:
     assert "time between two group updates" in page
 
 
+@pytest.mark.slow
 def test_a_run_without_a_prediction_has_no_table(tmp_path: Path) -> None:
     run = written(tmp_path / "run", [update(1.0)])
     assert group_updates(run) == []

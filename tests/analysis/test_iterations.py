@@ -93,6 +93,7 @@ def charted(runs: list[Run]) -> list[str]:
     return [text.partition(":")[0] for text in texts if ":" in text]
 
 
+@pytest.mark.slow
 def test_a_comparison_shows_one_device_of_each_run(tmp_path: Path) -> None:
     runs = [
         written(

@@ -74,6 +74,7 @@ PICTURES: dict[str, Draw] = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 @pytest.mark.parametrize("draw", PICTURES.values(), ids=PICTURES)
 def test_a_picture_of_a_command(draw: Draw, name: str, tmp_path: Path, letters: list[str]) -> None:

@@ -74,6 +74,7 @@ def test_the_table_has_a_row_for_each_direction(tmp_path: Path) -> None:
     assert "{&#39;node" not in page  # the other table of fidelity leaves the list out
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("links", [None, 7, [3, {"node": 4, "rate": "x", "delay": {}}], [{}]])
 def test_a_damaged_summary_breaks_no_report(tmp_path: Path, links: Any) -> None:
     summary = {"outcome": "success", "fidelity": {"links": links, "links_unlisted": "x"}}
@@ -95,6 +96,7 @@ def test_damaged_records_of_the_load_are_no_band(tmp_path: Path, facts: dict[str
     assert host_load.short_times(written(tmp_path, records)) == []
 
 
+@pytest.mark.slow
 def test_the_bands_lie_over_time_and_nothing_else(tmp_path: Path) -> None:
     run = made(tmp_path)
     table = server_traffic.table([run])

@@ -110,6 +110,7 @@ def played(folder: Path, log: list[Record]) -> Run:
     return written(folder, [json.loads(line(record)) for record in log], summary=summary)
 
 
+@pytest.mark.mostly_slow(quick=4)
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_every_place_gives_the_same_verdict(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -60,6 +60,7 @@ def two_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "FIGURES", (accuracy_updates, device_traffic))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("outcome", ["canceled", "failed", "stopped"])
 def test_a_run_without_a_single_update_still_has_a_report(tmp_path: Path, outcome: str) -> None:
     stop = {"at": 0.0, "what": "stop", "reason": "failed", "detail": "no hello from <a>"}
@@ -217,6 +218,7 @@ def test_labels_tell_only_what_sets_runs_apart(folder: Path, tmp_path: Path) -> 
     assert len(set(labels([run, run]))) == 2
 
 
+@pytest.mark.slow
 def test_points_of_a_sweep_are_called_by_the_values_that_set_them_apart(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -265,6 +267,7 @@ def test_quantities_are_short_and_have_units() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_documented_figure_joins_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

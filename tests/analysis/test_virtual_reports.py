@@ -98,6 +98,7 @@ def test_a_report_names_no_host_that_kept_up(tmp_path: Path) -> None:
     assert sections.facts(run)[3:5] == [("runtime", "virtual time"), ("devices", "2")]
 
 
+@pytest.mark.slow
 def test_a_large_fleet_has_a_row_for_devices_alike(tmp_path: Path) -> None:
     run = virtual(tmp_path, devices=device_tables.MOST_DEVICES + 1)
     (row,) = device_tables.per_device(run)

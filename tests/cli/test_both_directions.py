@@ -27,7 +27,7 @@ training:
 targets: [20%, 30%, 99%]
 evaluate: {every: 20}
 stop: {updates: 120}
-virtual: {step: 20ms, boot: 1s, serve: 1ms}
+virtual: {step: 20ms, boot: 1s, serve: 1ms, learner: numpy}
 devices:
   - {name: home, count: 2, link: dsl}
 """

@@ -77,6 +77,7 @@ def test_a_good_file_for_scripts(emulate: Emulate, tmp_path: Path, data: None) -
     assert result.json["host"].keys() == {"name", "cores", "memory", "available"}
 
 
+@pytest.mark.slow
 def test_every_mistake_with_its_place(emulate: Emulate, tmp_path: Path) -> None:
     file = scenario(
         tmp_path,

@@ -56,6 +56,7 @@ def test_an_interrupt_before_the_command_is_known(
     assert (ended.value.code, capsys.readouterr().err) == (130, "emulate: interrupted\n")
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_gone_ends_a_command_as_a_signal_would(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("emulate"), "algorithms"]
     piped = subprocess.PIPE
@@ -81,6 +82,7 @@ main()
 """
 
 
+@pytest.mark.mostly_slow(quick=4)
 @pytest.mark.parametrize("module", ["emulator.cli.entry", "click", "emulator.errors"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_command_that_is_still_imported(

@@ -92,6 +92,7 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None)
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_figures")
 def test_a_scenario_is_played_on_both_runtimes(
     emulate: Emulate, both_runtimes: dict[str, Any]
@@ -181,6 +182,7 @@ def test_a_folder_that_holds_no_run_any_more(emulate: Emulate, runs: Path) -> No
     assert "Traceback" not in result.err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_figures")
 def test_a_comparison_that_cannot_be_drawn_says_where(emulate: Emulate, runs: Path) -> None:
     Path("file").touch()

@@ -84,6 +84,7 @@ def test_what_is_offered(shell: str, words: list[str], expected: set[str]) -> No
     assert set(offered(*words, shell=shell)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("here")
 def test_every_key_leads_to_keys_or_takes_a_value() -> None:
     """Walk all offers, to a depth of four keys, and end at keys that take a value."""
@@ -220,6 +221,7 @@ print(heavy & set(sys.modules) or "none")
 """
 
 
+@pytest.mark.slow
 def test_completing_imports_no_heavy_library() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _IMPORTED],

@@ -145,6 +145,7 @@ JSON = st.recursive(
 
 
 # a busy host is slow to draw the first texts
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from([*COSTS, "other"]), JSON | st.lists(NUMBERS, max_size=2)))
 def test_any_file_has_costs_or_mistakes(data: dict[str, Any]) -> None:

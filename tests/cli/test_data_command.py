@@ -43,6 +43,7 @@ def test_json_has_every_count_and_the_digest(emulate: Emulate, file: Path) -> No
     assert not list(file.parent.glob("*.png"))
 
 
+@pytest.mark.slow
 def test_a_scenario_shows_its_own_devices(emulate: Emulate, file: Path) -> None:
     file.with_name("lab.yaml").write_text(
         "name: lab\ntraining: {dataset: ./own.npz, model: digits-mlp, algorithm: asgd}\n"
@@ -57,6 +58,7 @@ def test_a_scenario_shows_its_own_devices(emulate: Emulate, file: Path) -> None:
     assert sum(int(examples) for _, examples in rows) == 40
 
 
+@pytest.mark.slow
 def test_targets_are_shown_by_range(emulate: Emulate, tmp_path: Path) -> None:
     x = np.arange(80.0).reshape(40, 2)
     np.savez(tmp_path / "prices.npz", x_train=x, y_train=x[:, 0], x_test=x, y_test=x[:, 0])

@@ -56,6 +56,7 @@ def _fields(message: bytes) -> list[tuple[int, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_run_writes_the_events_that_its_export_has(
     emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +133,7 @@ def test_points_of_long_runs_are_means(tmp_path: Path) -> None:
     assert list(scalars.take(unknown)) == []
 
 
+@pytest.mark.slow
 def test_tables_are_written_as_csv(emulate: Emulate, tmp_path: Path) -> None:
     folder = Synthetic(updates=60).write(tmp_path / "run")
     said = emulate("export", folder, "--format", "csv", "--out", tmp_path / "out")
@@ -163,6 +165,7 @@ def test_a_wrong_run_or_place_is_refused(
         assert not [*tmp_path.glob(f"{form}/*")]
 
 
+@pytest.mark.slow
 def test_parquet_needs_a_package(
     emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

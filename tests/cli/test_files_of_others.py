@@ -49,6 +49,7 @@ def inputs(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("words", FIGURES.values(), ids=FIGURES)
 def test_a_picture_replaces_only_pictures_of_emulate(
     emulate: Emulate, inputs: Path, words: tuple[str, ...]
@@ -68,6 +69,7 @@ def test_a_picture_replaces_only_pictures_of_emulate(
     assert (inputs / "target").read_text() == PRECIOUS
 
 
+@pytest.mark.slow
 def test_pictures_of_two_functions_have_two_names(emulate: Emulate, inputs: Path) -> None:
     (inputs / "made.py").write_text(
         "import numpy as np\n"
@@ -80,6 +82,7 @@ def test_pictures_of_two_functions_have_two_names(emulate: Emulate, inputs: Path
     assert {path.name for path in inputs.glob("*.png")} == {"made-a-split.png", "made-b-split.png"}
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("words", FOLDERS.values(), ids=FOLDERS)
 def test_a_folder_keeps_the_files_of_others(
     emulate: Emulate, runs: Path, words: tuple[str, ...]

@@ -59,6 +59,7 @@ FILES = (
 )
 
 
+@pytest.mark.mostly_slow(quick=30)
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_an_argument_is_refused_in_one_line(emulate: Emulate, name: str, kind: str) -> None:
@@ -74,6 +75,7 @@ def test_an_argument_is_refused_in_one_line(emulate: Emulate, name: str, kind: s
     assert "None" not in said.err
 
 
+@pytest.mark.mostly_slow(quick=7)
 @pytest.mark.parametrize("kind", MAKERS)
 @pytest.mark.parametrize("name", FILES)
 def test_no_file_of_a_run_is_waited_for(emulate: Emulate, name: str, kind: str) -> None:

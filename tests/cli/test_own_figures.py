@@ -180,6 +180,7 @@ def test_a_wrong_figure_of_a_scenario_has_its_line(tmp_path: Path, figure: str, 
     assert says in line
 
 
+@pytest.mark.slow
 def test_an_installed_package_offers_figures(
     tmp_path: Path, runs: Path, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -99,6 +99,7 @@ def test_many_devices_share_rows(emulate: Emulate, file: Path) -> None:
     assert row.split("  ")[-1].strip().startswith("." * 12 + "p" * 24)  # one of five devices
 
 
+@pytest.mark.slow
 def test_a_plan_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
     figure = tmp_path / "made" / "plan.png"
     result = emulate("plan", file, "--figure", figure)

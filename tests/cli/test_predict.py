@@ -128,6 +128,7 @@ def test_links_make_pulls_and_pushes_longer(emulate: Emulate, scenario: Path) ->
     assert alone("server.link={up: {rate: 4mbit}}") == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_chart_is_a_png_image(emulate: Emulate, costs: Path, tmp_path: Path) -> None:
     figure = tmp_path / "new" / "efficiency.png"
     result = emulate("predict", "--costs", costs, "--figure", figure)

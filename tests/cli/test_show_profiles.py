@@ -11,6 +11,7 @@ from tests.fakes.typed_commands import Emulate
 FAILURES = list(profile_files(SCENARIOS, "failures"))
 
 
+@pytest.mark.slow
 def test_all_kinds_are_listed_with_a_line_each(emulate: Emulate) -> None:
     result = emulate("profiles")
     assert (result.code, result.err) == (0, "")

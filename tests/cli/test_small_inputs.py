@@ -124,6 +124,7 @@ def test_a_locale_without_the_signs_of_the_tables_ends_no_command(tmp_path: Path
         assert "Traceback" not in said.err and said.code == 0, said.err
 
 
+@pytest.mark.slow
 def test_an_unknown_docker_context_is_refused(tmp_path: Path) -> None:
     environment = {"DOCKER_CONTEXT": "gone", "DOCKER_HOST": "", "DOCKER_CONFIG": str(tmp_path)}
     said = typed(tmp_path, "doctor", **environment)

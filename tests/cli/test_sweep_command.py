@@ -60,6 +60,7 @@ def test_the_command(
     assert (about["file"], about["set"], about["seeds"]) == (str(sweep_file), [], 2)
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_target_with_the_bytes_of_both_directions(
     emulate: Emulate,
     sweep_file: Path,
@@ -120,6 +121,7 @@ def test_mistakes_are_told_before_anything_is_made(emulate: Emulate, sweep_file:
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(
     emulate: Emulate,
     sweep_file: Path,

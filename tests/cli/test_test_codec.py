@@ -18,6 +18,7 @@ def test_a_sound_codec_keeps_each_law(emulate: Emulate) -> None:
     assert said.out.endswith(f"half.py:Half keeps all {len(LAWS)} laws\n")
 
 
+@pytest.mark.slow
 def test_a_broken_codec_is_shown_with_an_example(emulate: Emulate, tmp_path: Path) -> None:
     code = HALF.read_text().replace("values=len(values)", "values=0")
     (tmp_path / "own.py").write_text(code)

@@ -60,6 +60,7 @@ def test_a_format_that_cannot_hold_the_trace(emulate: Emulate, file: Path) -> No
     assert "rates only, no delays" in result.err
 
 
+@pytest.mark.slow
 def test_a_trace_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
     figure = tmp_path / "new" / "trace.png"
     result = emulate("trace", file, "--loop", "--figure", figure)

@@ -198,6 +198,7 @@ def test_a_new_scenario_names_no_path_of_a_machine(emulate: Emulate, tmp_path: P
 # -- from Python ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_analysis_has_one_name_in_a_checkout_and_in_a_wheel(tmp_path: Path) -> None:
     code = (
         "import analysis, emulator, emulator.analysis.errors\n"

@@ -24,6 +24,7 @@ INDICES = [pytest.param(coding, id=name) for name, coding in CODINGS.items()]
 # -- indices ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("coding", INDICES)
 @tried(quick=20, slow=80, case=sets())
 @example(case=([], layout((1,))))
@@ -61,6 +62,7 @@ def test_too_little_or_too_much_is_refused(
         assert said.size == entries
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("coding", INDICES)
 @tried(quick=20, slow=80, case=sets(), data=st.data())
 def test_a_frame_with_errors_is_refused_or_another_set(

@@ -186,6 +186,7 @@ def test_a_word_is_full(base: int, each: int) -> None:
         radix_packing.unpack(frame, each - 1, base)
 
 
+@pytest.mark.slow
 @given(flags=st.lists(st.booleans(), max_size=40))
 def test_signs_are_exact(flags: list[bool]) -> None:
     negative = np.array(flags, np.bool_)

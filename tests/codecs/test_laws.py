@@ -46,6 +46,7 @@ def normal(seed: int, size: int, count: int) -> Any:
     return np.random.default_rng(seed).standard_normal((count, size)).astype(F)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("row", rows(lambda row: row.naive is not None))
 @tried(quick=6, slow=25, data=st.data(), shape=LAYOUTS)
 def test_updates_say_what_the_paper_says(row: Row, data: st.DataObject, shape: Layout) -> None:
@@ -78,6 +79,7 @@ def test_so_do_those_of_larger_variables(row: Row) -> None:
         assert np.array_equal(said, naive(gradient))
 
 
+@pytest.mark.mostly_slow(quick=7)
 @pytest.mark.parametrize("row", rows())
 @tried(quick=6, slow=25, data=st.data(), shape=LAYOUTS)
 def test_every_byte_is_accounted_for(row: Row, data: st.DataObject, shape: Layout) -> None:
@@ -146,6 +148,7 @@ def test_frames_too_long_or_too_short_are_refused(row: Row) -> None:
         row.codec.decode(frames, layout(("dense", (3,))))
 
 
+@pytest.mark.mostly_slow(quick=7)
 @pytest.mark.parametrize("row", rows())
 @tried(quick=10, slow=40, data=st.data())
 def test_mutated_frames_are_refused_or_harmless(row: Row, data: st.DataObject) -> None:
@@ -178,6 +181,7 @@ def test_travels_as_plain_data(row: Row) -> None:
 # -- what is kept --------------------------------------------------------------------------------
 
 
+@pytest.mark.mostly_slow(quick=6)
 @pytest.mark.parametrize("row", rows(lambda row: row.keeps or row.feedback))
 @tried(quick=4, slow=15, seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 30))
 def test_nothing_is_lost(row: Row, seed: int, steps: int) -> None:

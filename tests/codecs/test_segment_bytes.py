@@ -123,6 +123,7 @@ def check(codec: Any, shape: Layout, seed: int, at: list[Segment]) -> None:
             assert least <= more <= most + headers
 
 
+@pytest.mark.mostly_slow(quick=25)
 @pytest.mark.parametrize("codec", every())
 @tried(quick=2, slow=8, data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1))
 def test_segments_cost_a_few_bytes_each(
@@ -131,6 +132,7 @@ def test_segments_cost_a_few_bytes_each(
     check(codec, shape, seed, data.draw(cuts_of(shape)))
 
 
+@pytest.mark.mostly_slow(quick=17)
 @pytest.mark.parametrize("codec", every(quick_values=["f32", "ternary"]))
 def test_so_do_larger_ones(codec: Any) -> None:
     check(codec, BLOCKS, 1, cut(BLOCKS, [1, 2]))

@@ -73,6 +73,7 @@ def drawn(seed: int, size: int, steps: int) -> Iterator[Vector]:
         yield gradient.astype(F)
 
 
+@pytest.mark.mostly_slow(quick=7)
 @pytest.mark.parametrize("feedback", [False, True], ids=["alone", "feedback"])
 @pytest.mark.parametrize("row", BY_VARIABLE)
 @tried(quick=4, slow=25, data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1))
@@ -104,6 +105,7 @@ def test_nor_do_they_in_larger_layers(row: Row) -> None:
         assert sent.tobytes() == expected.tobytes()
 
 
+@pytest.mark.mostly_slow(quick=6)
 @pytest.mark.parametrize(
     "row", [param for param in CUTTABLE if param.values[0].keeps or param.values[0].feedback]
 )

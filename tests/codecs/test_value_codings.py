@@ -90,6 +90,7 @@ def test_bytes_are_within_half_a_step(case: tuple[Indices, Vector, Layout]) -> N
             assert off <= largest / 254 * 1.00001
 
 
+@pytest.mark.mostly_slow(quick=16)
 @pytest.mark.parametrize("coding", CODINGS)
 @pytest.mark.parametrize("worth", VALUES)
 @tried(quick=3, slow=12, case=entries(), data=st.data())

@@ -102,6 +102,7 @@ import random
 """
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_codec_is_told_what_it_breaks(name: str, tmp_path: Path) -> None:
     (old, new), says, example = BROKEN[name]

@@ -38,6 +38,7 @@ def fleet(policy: str, labels: str, seed: int = 0, **options: Any) -> CutFleet:
 # -- the same training -----------------------------------------------------------------------------
 
 
+@pytest.mark.mostly_slow(quick=3)
 @pytest.mark.parametrize("layer", [1, 2])
 @pytest.mark.parametrize("labels", ["sent", "local"])
 @pytest.mark.parametrize("seed", [0, 1])

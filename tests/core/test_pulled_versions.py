@@ -1,5 +1,6 @@
 """The versions that nodes compute on: the oldest is known at once, and all come in order."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_the_oldest_is_the_least_of_all(steps: list[tuple[str, bool, int]]) -> N
         assert list(working) == sorted(set(plain.values()))
 
 
+@pytest.mark.slow
 @given(ROUNDS)
 def test_a_version_is_needed_until_its_push_has_made_a_step(rounds: list[tuple[str, str]]) -> None:
     working, plain, waiting = PulledVersions(), dict[str, int](), list[int]()

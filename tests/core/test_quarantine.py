@@ -58,6 +58,7 @@ def test_without_a_rule_nobody_goes_into_quarantine() -> None:
     assert quarantine.deadline() is None
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 5)), max_size=60))
 def test_begins_and_ends_of_a_device_take_turns(refusals: list[tuple[str, float]]) -> None:
     quarantine, now = Quarantine(RULE), 0.0

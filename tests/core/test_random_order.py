@@ -66,6 +66,7 @@ def test_it_learns_in_any_order(policy: AnySynchronization, seed: int) -> None:
     assert fleet.late == 0
 
 
+@pytest.mark.mostly_slow
 @BY_TABLE
 @tried(quick=5, slow=15, seed=st.integers(0, 10**6))
 def test_crashes_hold_up_nobody_for_ever(policy: AnySynchronization, seed: int) -> None:
@@ -92,6 +93,7 @@ def test_crashes_hold_up_nobody_for_ever(policy: AnySynchronization, seed: int) 
 # -- bounded: Ho et al., 2013 ----------------------------------------------------------------------
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("bound", [0, 1, 3])
 @pytest.mark.parametrize("seed", seeds(3, 8))
 def test_so_many_updates_at_most_between_a_pull_and_its_push(bound: int, seed: int) -> None:

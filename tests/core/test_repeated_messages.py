@@ -68,6 +68,7 @@ def test_every_request_is_repeated_below() -> None:
     assert not requests() & set(get_args(CutReply))
 
 
+@pytest.mark.mostly_slow(quick=12)
 @pytest.mark.parametrize("reads", [True, False])
 @pytest.mark.parametrize("node", ["a", "evaluator"])
 @pytest.mark.parametrize("name", REPEATED)

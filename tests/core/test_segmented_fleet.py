@@ -31,6 +31,7 @@ def drawn(seed):
     return draw
 
 
+@pytest.mark.mostly_slow(quick=3)
 @BY_TABLE
 @pytest.mark.parametrize("codec", [None, TopK(Fraction(0.4))], ids=["dense", "topk"])
 def test_cuts_change_no_bit_of_what_a_device_learns(policy: AnySynchronization, codec):

@@ -210,6 +210,7 @@ def test_what_is_odd_is_refused(frames, complaint):
         wire.unpack(frames)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.lists(st.binary(max_size=64), max_size=6))
 def test_random_bytes_do_no_harm(frames):

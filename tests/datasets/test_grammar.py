@@ -68,6 +68,7 @@ def share_guessed(text: str, test: str, known: int) -> float:
     return right / (len(test) - known)
 
 
+@pytest.mark.slow
 def test_there_is_more_to_learn_than_pairs_of_letters(text: str) -> None:
     test = write("test.txt", 20_000)
     blind, pairs, triples, seven = (share_guessed(text, test, known) for known in (0, 1, 2, 6))

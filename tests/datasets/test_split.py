@@ -32,6 +32,7 @@ def names(count: int) -> list[str]:
     return [f"adsl-{i}" for i in range(count)]
 
 
+@pytest.mark.mostly_slow
 @ROWS
 @settings(max_examples=15, deadline=None)
 @given(

@@ -49,6 +49,7 @@ def test_a_worse_link_is_never_better(link: Link, setting: dict[str, float]) -> 
         assert now.transfer(1000) >= was.transfer(1000)
 
 
+@pytest.mark.slow
 @given(LINKS, LINKS)
 def test_a_link_survives_json_and_stands_in_for_another(link: Link, other: Link) -> None:
     plain = json.loads(json.dumps(reshaping.plain(link)))

@@ -284,6 +284,7 @@ def _missed_by(draw: random.Random, devices: int, **wrong: float) -> list[dict[s
     return [row for row in links.rows("") if row["verdict"] == "missed"]
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("devices", [1, 4, 10, 20, 40, 200])
 def test_honest_fleets_are_hardly_ever_marked(devices: int) -> None:
     draw, runs = random.Random(devices), max(15, 300 // devices)

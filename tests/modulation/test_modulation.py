@@ -109,6 +109,7 @@ def compare(policy: AnyModulation, events: list[Event], draws: np.random.Generat
         assert fast.oldest <= needed[0]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("policy", TABLE)
 @given(
     events=EVENTS,
@@ -124,6 +125,7 @@ def test_the_fast_server_is_the_naive_one(
         compare(policy, events, np.random.default_rng(seed))
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("policy", TABLE)
 @pytest.mark.parametrize("entries, updates", [(1, 1024), (8, 4), (20, 1024), (4096, 1024)])
 def test_so_it_is_over_a_long_run(policy: AnyModulation, entries: int, updates: int) -> None:
@@ -138,6 +140,7 @@ def test_so_it_is_over_a_long_run(policy: AnyModulation, entries: int, updates: 
         compare(policy, events, draws)
 
 
+@pytest.mark.slow
 @given(events=EVENTS, entries=st.sampled_from([1, 8, 20]))
 @settings(max_examples=60, deadline=None)
 def test_no_parameter_is_staler_than_the_whole(events: list[Event], entries: int) -> None:
@@ -291,6 +294,7 @@ def test_updates_of_everything_are_only_counted(touched: Indices | None) -> None
         assert len(past._segments) == 1
 
 
+@pytest.mark.slow
 def test_tallies_wrap_without_harm() -> None:
     past = History(SIZE)
     often, once = ascending(3), ascending(3, 5)
@@ -301,6 +305,7 @@ def test_tallies_wrap_without_harm() -> None:
     assert list(past.since(past.oldest, once)) == [70_001 - past.oldest, 1]
 
 
+@pytest.mark.slow
 def test_no_version_that_a_history_answers_for_reads_as_fresh() -> None:
     """Tallies are 16 bits wide: 65,536 updates behind would read as none."""
     past = History(SIZE)

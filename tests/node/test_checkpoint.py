@@ -155,6 +155,7 @@ def test_without_a_thread_the_file_is_there_once_the_tick_is_over(tmp_path: Path
     assert world.records() == [(1.0, 1), (2.0, 2), (3.0, 3)]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("durability", [None, Durability()], ids=["plain", "durable"])
 def test_a_slow_disk_stops_no_updates_and_a_signal_waits_for_it(

@@ -34,6 +34,7 @@ def test_the_link_is_shaped_before_anything_runs_on_it(make: Make) -> None:
     assert reports[0]["now"] <= reports[1]["now"] <= time.monotonic()
 
 
+@pytest.mark.slow
 def test_a_kernel_that_refuses_is_told_of(make: Make) -> None:
     container = make(network=Network(shape=[Command.of("refuse")]))
     code, heard = container.end()
@@ -41,6 +42,7 @@ def test_a_kernel_that_refuses_is_told_of(make: Make) -> None:
     assert [(r["what"], r["detail"]) for r in heard] == [("failed", "far: tc refused: refuse")]
 
 
+@pytest.mark.slow
 def test_it_goes_when_its_part_is_done(make: Make) -> None:
     code, heard = make(part="").end()
     assert code == 0
@@ -48,6 +50,7 @@ def test_it_goes_when_its_part_is_done(make: Make) -> None:
     assert whats(heard)[-1] == "traffic"
 
 
+@pytest.mark.slow
 def test_it_goes_when_nobody_conducts_it_any_more(make: Make) -> None:
     container = make(part=BORN)
     pid = born(container, 0)
@@ -91,6 +94,7 @@ time.sleep(60)
     assert (container.folder / "model").read_text() == heard_as
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("how", ["order", "signal"])
 @pytest.mark.parametrize("earlier", [(), ("sever",)])
 def test_a_paused_part_is_told_to_end_as_any_other(
@@ -146,6 +150,7 @@ def test_a_container_told_to_end_as_drawn_faults_end_ends(
     assert ended == ["mend"]
 
 
+@pytest.mark.slow
 def test_a_device_whose_part_dies_stays_for_the_rest_of_the_run(make: Make) -> None:
     container = make(part="import sys; sys.exit(3)")
     assert container.hear("exit")["code"] == 3
@@ -191,6 +196,7 @@ def test_a_node_whose_interface_is_taken_away_says_so_and_ends(
     assert said.startswith("the network interface eth0 is gone") and said.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_measured_link_is_reported_at_the_end(make: Make) -> None:
     """Nobody answers its echoes here."""
     measured = MeasuredLink({"up": {"rate": 8e6, "delay": 0.02}, "down": {}})

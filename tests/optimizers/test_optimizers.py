@@ -83,6 +83,7 @@ def whole(gradient: Gradient) -> Vector:
     return spread
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("optimizer, reference", WITH_SIGN)
 @given(steps=STEPS, seed=st.integers(0, 99))
 @settings(max_examples=40, deadline=None)

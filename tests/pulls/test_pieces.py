@@ -45,6 +45,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind} {kind.values}")
 @tried(quick=15, slow=60, steps=STEPS, seed=st.integers(0, 2**32 - 1))
 def test_a_worker_holds_the_old_version_or_the_new_one(
@@ -210,6 +211,7 @@ def test_a_piece_stays_as_it_is_while_the_next_model_comes() -> None:
 HALVES: list[Segment] = [(1, 2), (3, 4)]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", KINDS[1:], ids=lambda kind: f"{kind.kind} {kind.values}")
 @tried(quick=40, slow=150, data=st.data())
 def test_mutated_pieces_are_refused_or_have_the_size_of_their_segment(

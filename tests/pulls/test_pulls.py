@@ -50,6 +50,7 @@ GRADIENTS = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=30).map(sparse)
 STEPS = st.lists(st.tuples(GRADIENTS, st.booleans()), max_size=12)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind} {kind.values}")
 @tried(
     quick=15,

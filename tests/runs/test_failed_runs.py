@@ -249,6 +249,7 @@ def left_behind(how: str, folder: RunFolder, fleet: DurableFleet) -> tuple[str, 
     return "none", None, ""
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("dead", [False, True], ids=["failed", "died"])
 @pytest.mark.parametrize(
     "how", ["final", "older", "recovered", "damaged", "checkpoint", "nothing left"]

@@ -165,6 +165,7 @@ def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         read_replay(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_replays_the_run_that_it_is_given(emulate: Emulate, tmp_path: Path) -> None:
     file = tmp_path / "replayed.yaml"
     file.write_text(DRAWN)

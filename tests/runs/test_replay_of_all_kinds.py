@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from emulator.faults import FAULTS
 from emulator.log.fault_records import FaultRecord
 from emulator.log.lines import read
@@ -37,6 +39,7 @@ def struck(records: list[FaultRecord]) -> list[tuple[Any, ...]]:
     return sorted(told)
 
 
+@pytest.mark.slow
 def test_a_virtual_run_is_replayed_with_the_faults_of_all_kinds(tmp_path: Path) -> None:
     first, _ = play(fleet(), tmp_path, Onlooker())
     found = faults(first)

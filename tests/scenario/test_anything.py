@@ -91,6 +91,7 @@ def bomb(levels: int) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.slow
 def test_aliases_that_multiply_are_refused_at_once(tmp_path: Path) -> None:
     file = tmp_path / "bomb.yaml"
     file.write_text(f"name: bomb\n{bomb(9)}\n")

@@ -16,6 +16,7 @@ from tests.fakes.json_schema import accepts
 from tests.fakes.small_scenario import FLAKY, PLAYED, SCENARIOS, rows
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("path", rows({path.stem: path for path in PLAYED}))
 def test_every_scenario_here_loads_and_survives_the_way_to_a_run_folder(
     path: Path, tmp_path: Path

@@ -80,6 +80,7 @@ def _loaded(devices: str) -> Scenario:
     return loads(HEAD + devices)
 
 
+@pytest.mark.slow
 @given(sides(), sides())
 def test_a_link_reads_back_from_its_plain_form(up: Side, down: Side) -> None:
     link = Link(up, down)
@@ -205,6 +206,7 @@ def test_the_shares_of_a_chain_are_stationary(model: LossModel) -> None:
     assert all(sum(steps) == pytest.approx(1) for steps in chain.steps)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("model", "mean", "burst"),
     [

@@ -57,6 +57,7 @@ def _refused(scenario: Scenario) -> list[str]:
     ]
 
 
+@pytest.mark.mostly_slow(quick=7)
 @pytest.mark.parametrize(("kind", "fault"), list(product(RATES, FAULTS)))
 def test_every_moment_is_playable_or_refused_before_the_run(kind: str, fault: str) -> None:
     """Rate × scale × factor ÷ dilation, and delay × dilation, of each sample, as the box has it."""

@@ -138,6 +138,7 @@ def test_each_entry_is_valid_as_it_stands(kind: str, profiled: bool) -> None:
     used(loads(text_of(kind, keys, profiled=profiled), folder=SCENARIOS))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     place=st.sampled_from(PLACES),

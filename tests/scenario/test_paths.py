@@ -160,6 +160,7 @@ def test_the_table_has_every_key_that_names_a_file() -> None:
     assert named <= known
 
 
+@pytest.mark.mostly_slow(quick=12)
 @pytest.mark.parametrize("key", KEYS)
 def test_each_door_gives_the_scenario_of_the_file(lab: Path, key: str) -> None:
     place, value, around = KEYS[key]

@@ -200,6 +200,7 @@ def test_the_timing_of_a_push() -> None:
     assert (found.exposed_transfer, found.overlapped, found.exposed_computing) == (4, 4, 6)
 
 
+@pytest.mark.slow
 def test_exposed_and_overlapped_times_are_what_the_spans_say() -> None:
     rng = random.Random("tests/schedules/overlap")
     for _ in range(200):

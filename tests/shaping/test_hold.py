@@ -95,6 +95,7 @@ def _model(sent: list[float], sizes: list[int], setup: float) -> tuple[list[floa
 MESSAGES = st.lists(st.tuples(st.floats(0, 0.3), st.integers(1, 300_000)), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(MESSAGES, st.floats(1e-4, 0.2), st.floats(0, 0.1))
 def test_set_up_is_exact_for_idle_links_and_for_queues(

@@ -163,6 +163,7 @@ def test_the_tables_give_accuracies_at_the_end_and_after_the_span(study: Study) 
     assert made.count("| crash rate 0 %: ASGD") == 2, "without crashes, beside both kinds"
 
 
+@pytest.mark.slow
 def test_worlds_stand_in_the_order_of_their_places(study: Study) -> None:
     assert [outcome.place for outcome in along(study, "MTBF ", "ASGD")] == [12.5, 100]
     gained = {outcome.world: loss for outcome, loss in losses(study, "AdaComp")}
@@ -182,6 +183,7 @@ def lost(study: Study, tmp_path: Path) -> Study:
     return Study("reliability", rows, study.tried, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_target_that_was_never_reached_is_never(lost: Study) -> None:
     line = cells(reliability.tables(lost), "crash rate 50 %: ASGD")
     assert line[-4:] == ["never (never – never)", *["never"] * 3]

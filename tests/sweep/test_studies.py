@@ -216,6 +216,7 @@ def pull(at: float) -> dict:
 GOOD, BETTER = (0.1, 0.9, 0.972, 0.98, 0.981), (0.1, 0.96, 0.98, 0.985, 0.986)
 
 
+@pytest.mark.slow
 def test_the_table_of_adacomp(tmp_path: Path) -> None:
     dense = [training(BETTER, 100, 0)] * 3
     sparse = [training(BETTER, 1, 2), training(BETTER, 1, 2), training(GOOD, 1, 2)]
@@ -238,6 +239,7 @@ def test_the_table_of_adacomp(tmp_path: Path) -> None:
     assert one_sided(result) == []
 
 
+@pytest.mark.slow
 def test_a_table_says_never_if_most_seeds_never_got_there(tmp_path: Path) -> None:
     entries = {
         ("w", "ASGD", "0.1"): [training(BETTER, 100, 0)] * 3,
@@ -258,6 +260,7 @@ def test_byte_models_charge_no_dense_update_for_indices(tmp_path: Path) -> None:
     assert line.split(" | ")[2:] == ["100", "40", "50", "33.3 |"]
 
 
+@pytest.mark.slow
 def test_the_table_of_residuals(tmp_path: Path) -> None:
     packed = training(GOOD, 1, 2)
     for item in (item for item in packed if item["what"] == "update"):
@@ -312,6 +315,7 @@ def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
     assert page.read_text() == "no marks"
 
 
+@pytest.mark.slow
 def test_a_study_is_published_as_page_and_figure(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

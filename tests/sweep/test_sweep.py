@@ -171,6 +171,7 @@ def test_what_any_point_refuses_is_said_before_a_step_is_measured(
         made_up(points, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_the_page_shows_how_to_do_it_in_python(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -5,6 +5,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from analysis import compare as comparing
 from emulator.log.records import EvaluationRecord
 from emulator.log.targets import Costs
@@ -16,6 +18,7 @@ from tests.fakes.plain_records import full
 from tests.fakes.synthetic_run import Synthetic
 
 
+@pytest.mark.slow
 def test_what_an_accuracy_cost_is_what_the_comparison_says(tmp_path: Path) -> None:
     folder = Synthetic(devices=4, updates=2500, faults=[]).write(tmp_path / "long")
     summary = json.loads((folder / "summary.json").read_bytes()) | {"stop": "updates"}

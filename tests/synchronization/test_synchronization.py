@@ -38,6 +38,7 @@ BY_TABLE = pytest.mark.parametrize("policy", TABLE)
 # -- laws ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.mostly_slow
 @BY_TABLE
 @given(st.lists(st.tuples(st.sampled_from(NODES), st.floats(0, 20)), max_size=40))
 @settings(max_examples=60, deadline=None)
@@ -69,6 +70,7 @@ def test_every_arrival_is_in_one_step(
         assert stepped == sent
 
 
+@pytest.mark.mostly_slow(quick=2)
 @BY_TABLE
 @given(st.lists(st.sampled_from(NODES), max_size=60))
 @settings(max_examples=60, deadline=None)

@@ -81,6 +81,7 @@ def test_a_device_that_waits_says_goodbye(world: tuple[Router, "subprocess.Popen
     leaves_at_once(router, process)
 
 
+@pytest.mark.slow
 def test_a_device_that_computes_says_goodbye(
     world: tuple[Router, "subprocess.Popen[str]"],
 ) -> None:

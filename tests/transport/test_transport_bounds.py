@@ -61,6 +61,7 @@ def memory(process: int) -> int:
     return pages * 4096
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("length", [0, 1, 50_000])
 def test_a_message_without_end_takes_little_memory(length: int) -> None:
     """Empty frames take 32 times as much memory as bytes of the wire: 2 * LARGEST of these."""
@@ -87,6 +88,7 @@ def test_a_message_without_end_takes_little_memory(length: int) -> None:
             assert pipe.poll(5.0) and pipe.recv() == ("good-0", "")
 
 
+@pytest.mark.slow
 def test_connections_of_one_node_share_the_bound() -> None:
     guests, secrets = issue(["evil-0"], encrypt=False)
     with serving(guests) as (process, pipe, address):
@@ -100,6 +102,7 @@ def test_connections_of_one_node_share_the_bound() -> None:
             evil.close()
 
 
+@pytest.mark.slow
 def test_what_connections_have_left_counts_until_it_is_read() -> None:
     """Else a node would leave 190 kB of small messages, 6 MB of memory, with each of them."""
     guests, secrets = issue(["evil-0", "good-0"], encrypt=False)
@@ -132,6 +135,7 @@ def test_pings_behind_a_long_queue_on_a_broken_connection_harm_nobody() -> None:
             assert pipe.poll(5.0) and pipe.recv() == ("evil-0", "")
 
 
+@pytest.mark.slow
 def test_nobody_takes_all_connections() -> None:
     guests, secrets = issue(["evil-0"], encrypt=False)
     with serving(guests) as (_, pipe, address):

@@ -27,6 +27,7 @@ def _drawn(jitter: Jitter, number: int = 20_000) -> list[float]:
     return [draws.deviation() for _ in range(number)]
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("rho", [0.0, 0.6])
 @pytest.mark.parametrize("distribution", get_args(Distribution))
 def test_each_distribution_keeps_its_moments_with_a_correlation(

@@ -114,6 +114,7 @@ def test_a_delay_below_the_jitter_cuts_the_jitter() -> None:
     assert (second.jitter, second.reorder) == (0, 0)
 
 
+@pytest.mark.slow
 @given(st.floats(0, 50).map(lambda at: round(at, 6)), st.floats(0, 0.999), st.booleans())
 def test_the_course_from_later_is_the_rest_of_the_course(
     since: float, draw: float, loop: bool
@@ -129,6 +130,7 @@ def test_the_course_from_later_is_the_rest_of_the_course(
     assert all(before[1] != after[1] for before, after in pairwise(whole))
 
 
+@pytest.mark.slow
 @given(
     st.floats(0.01, 1),
     st.floats(0, 5).map(lambda value: round(value, 3)),
@@ -152,6 +154,7 @@ def test_a_changing_link_survives_json(link: Link) -> None:
 RATES = st.lists(st.sampled_from([0, 1000, 10**6, 10**7]), min_size=1, max_size=8).filter(any)
 
 
+@pytest.mark.slow
 @given(RATES, st.booleans(), st.floats(0, 20), st.floats(1, 1e8))
 def test_no_transfer_is_slower_than_on_the_slowest_link(
     rates: list[int], loop: bool, since: float, bits: float

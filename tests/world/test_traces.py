@@ -50,11 +50,13 @@ def again(trace: LinkTrace, kind: str, way: Way = "down") -> LinkTrace:
 # -- read and written back -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(traces())
 def test_a_trace_is_equal_to_its_text(trace: LinkTrace) -> None:
     assert LinkTrace.parse(trace.text) == trace
 
 
+@pytest.mark.slow
 @given(traces())
 def test_csv_is_read_as_it_was_written(trace: LinkTrace) -> None:
     if all(sample.rate is None for sample in trace.samples):
@@ -64,6 +66,7 @@ def test_csv_is_read_as_it_was_written(trace: LinkTrace) -> None:
     assert again(trace, "csv") == trace
 
 
+@pytest.mark.slow
 @given(st.lists(RATES, min_size=2, max_size=30), STEPS)
 def test_cooked_is_read_as_it_was_written(rates: list[float], step: float) -> None:
     samples = [Sample(round(step * number, 6), rate) for number, rate in enumerate(rates)]
@@ -72,6 +75,7 @@ def test_cooked_is_read_as_it_was_written(rates: list[float], step: float) -> No
     assert again(trace, "cooked") == trace
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(0, 10**7), min_size=1, max_size=30),
     st.none() | st.lists(st.integers(0, 4000), min_size=30, max_size=30),
@@ -88,6 +92,7 @@ def test_a_drive_log_is_read_as_it_was_written(
     assert again(trace, "5g", way) == trace
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 300), max_size=20), st.integers(1, 300))
 def test_mahimahi_is_read_as_it_was_written(counts: list[int], last: int) -> None:
     """A file ends with an opportunity, so its last second has one."""
@@ -134,6 +139,7 @@ def test_close_samples_are_averaged(tmp_path: Path) -> None:
     assert trace.end == 0.2
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(1, 400), RATES), min_size=1, max_size=60))
 def test_an_average_keeps_the_bits(rows: list[tuple[int, float]]) -> None:
     at, samples = 0, []
@@ -359,6 +365,7 @@ def test_a_file_without_a_size_is_empty() -> None:
         read_trace(Path("/proc/kmsg"), AUTO, "down")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.binary(max_size=400) | st.text("0123456789 ,.-\nen+", max_size=400).map(str.encode))
 def test_any_bytes_are_a_trace_or_refused(tmp_path_factory: pytest.TempPathFactory, text: bytes):

@@ -160,6 +160,7 @@ def test_a_missing_file_suggests_another(file: Path) -> None:
     assert found.startswith("date.py: cannot be read: No such file or directory (did you mean 'dat")
 
 
+@pytest.mark.slow
 def test_a_mapping_names_the_function_too(file: Path) -> None:
     own = OwnDataset(f"{file}:load", classes=12)
     assert datasets.describe(kept_data.resolved(own)).task.classes == 12

@@ -24,6 +24,7 @@ def made(name: str) -> tuple[Task, Dataset]:
     return datasets.describe(own).task, datasets.load(own)
 
 
+@pytest.mark.slow
 def test_texts_are_told_apart_by_the_ids_of_their_class() -> None:
     task, data = made("texts")
     assert task == Task("tokens", (40,), classes=4, vocabulary=500)

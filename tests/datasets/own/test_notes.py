@@ -54,6 +54,7 @@ def notes(folder: Path, arrays: dict[str, Any], keys: str = "") -> tuple[str, ..
     return datasets.describe(kept_data.resolved(OwnDataset(str(folder / "own.npz"), **given))).notes
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", NOTED)
 def test_a_note_names_a_remedy_that_ends_it(name: str, tmp_path: Path, emulate: Emulate) -> None:
     arrays, remedy = NOTED[name]
@@ -92,6 +93,7 @@ def test_images_of_16_bits_are_read_by_their_scale(tmp_path: Path) -> None:
     assert x.max() == pytest.approx(levels.max() / 65535, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_data_prints_the_range_of_the_inputs(tmp_path: Path, emulate: Emulate) -> None:
     np.savez(tmp_path / "own.npz", **digits(x_train=np.full((40, 8, 8), 51, np.uint8)))
     assert "inputs: from 0.2 to 0.2" in emulate("data", "./own.npz").out

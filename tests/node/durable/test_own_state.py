@@ -90,6 +90,7 @@ def mine(tmp_path: Path) -> str:
     return f"{folder}/own.py:Mine"
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("replay", [0.0, 1e9], ids=["states", "inputs"])
 def test_a_killed_server_has_the_objects_of_a_plugin_again(
     mine: str, replay: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -194,6 +194,7 @@ def test_a_resumed_run_stands_still_until_all_are_back(tmp_path):
     assert fleet.server.zero == moved
 
 
+@pytest.mark.slow
 def test_a_damaged_newest_state_costs_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(durable_server, "REPLAY", 0.0)
     fleet = DurableFleet(plan_of(modulation=modulation.PerParameter()), tmp_path)
@@ -236,6 +237,7 @@ def test_nothing_readable_is_an_error(tmp_path):
         fleet.boot()
 
 
+@pytest.mark.mostly_slow(quick=4)
 @pytest.mark.parametrize("name", PLANS)
 def test_a_push_that_came_back_with_the_state_has_its_bytes_once(name, tmp_path):
     """It crossed its link once, however often the server applies it."""

@@ -41,6 +41,7 @@ def test_cut_at_every_byte_it_gives_the_whole_records_before(records, tmp_path_f
         assert list(read_segment(path, 7)) == records[: sum(end <= length for end in ends)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(records=RECORDS, data=st.data())
 def test_any_flipped_bit_ends_the_log_before_its_record(records, data, tmp_path_factory):

@@ -289,6 +289,7 @@ def test_no_folder_for_scratch_files_is_needed_to_send_the_context(
     assert peak < 8 << 20  # a few pieces, not the archive
 
 
+@pytest.mark.slow
 def test_wheels_are_fetched_without_the_folder_for_temporary_files(
     package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

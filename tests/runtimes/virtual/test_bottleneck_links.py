@@ -96,6 +96,7 @@ FLOWS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(FLOWS, st.lists(st.sampled_from(RATES[:-1]), min_size=2, max_size=2), st.sampled_from(RATES))
 def test_no_flow_could_be_faster_unless_a_smaller_one_became_slower(
     drawn: list[tuple[int, float]], rates: list[float], server: float

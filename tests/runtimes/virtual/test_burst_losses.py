@@ -58,6 +58,7 @@ def mean(model: LossModel | None, control: Congestion = "cubic", runs: int = 40)
     return fmean(took(model, seed, control) for seed in range(runs))
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_walk_has_the_losses_and_bursts_of_its_chain(name: str) -> None:
     chain = MODELS[name].chain
@@ -67,6 +68,7 @@ def test_a_walk_has_the_losses_and_bursts_of_its_chain(name: str) -> None:
     assert sum(lost) / runs == pytest.approx(chain.burst, rel=0.1)
 
 
+@pytest.mark.mostly_slow(quick=4)
 @pytest.mark.parametrize("control", CONTROLS)
 @pytest.mark.parametrize("name", MODELS)
 def test_no_model_of_losses_is_free(name: str, control: Congestion) -> None:
@@ -74,6 +76,7 @@ def test_no_model_of_losses_is_free(name: str, control: Congestion) -> None:
     assert took(MODELS[name], 3, control) == took(MODELS[name], 3, control)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("length", [2, 8, 32, 128])
 def test_more_loss_takes_longer(length: float) -> None:
     times = [mean(bursts(loss, length)) for loss in (0.02, 0.1, 0.3, 0.6)]
@@ -88,6 +91,7 @@ def test_bursts_beyond_the_window_cost_time_outs(loss: float) -> None:
     assert loss == 0.5 or long > 5 * short
 
 
+@pytest.mark.slow
 def test_the_limits_of_the_shares() -> None:
     free = took(None, 0)
     assert took(gemodel(0.0, 1.0), 0) == free

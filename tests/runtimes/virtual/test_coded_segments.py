@@ -64,6 +64,7 @@ def test_nor_do_they_with_error_feedback(codec: str, tmp_path: Path) -> None:
     assert_the_same_is_learnt(tmp_path, f"training.codec={codec}", "training.error_feedback=true")
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("values", ["f32", "f16"])
 @pytest.mark.parametrize("kind", ["dense", "delta"])
 def test_nor_do_they_with_coded_pulls(kind: str, values: str, tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def test_bbr_waits_longer_for_more_and_never_forgets_its_estimate(
     assert again <= idle * (1 + 1e-9) + 1e-9
 
 
+@pytest.mark.slow
 @given(RATES, TRIPS, st.floats(1e-5, 0.19))
 def test_loss_leaves_bbr_the_frames_that_arrive(rate: float, rtt: float, loss: float) -> None:
     assert on("bbr", rate, rtt, loss).limit(rate) == pytest.approx(rate * (1 - loss))

@@ -119,6 +119,7 @@ AWAITED = {
 }
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize("part", AWAITED)
 def test_a_device_takes_part_again_soon_after_its_quarantine(tmp_path: Path, part: str) -> None:
     rule = "server.quarantine={refusals: 3, within: 1s, lasts: 3s}"

@@ -100,6 +100,7 @@ _TIED = Side(Rate(2e5), Seconds(0), Seconds(0), setup=Seconds(0.2))
 """With a message of one byte, a cut after 0.2 s comes in the moment in which its bits leave."""
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # a host that others use, too
 @given(SIDES, RATES, st.booleans(), EVENTS)
 @example(_TIED, None, True, [(1.0, "send", 1), (0.2, "cut", 1)])

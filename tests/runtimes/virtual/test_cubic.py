@@ -148,6 +148,7 @@ def test_less_to_send_never_waits_longer(
     assert after >= RESTART
 
 
+@pytest.mark.slow
 @example(1449.0, 24225.0, 0.5, 1448.0)
 @given(SIZES, RATES, TRIPS, WINDOWS)
 def test_a_time_out_never_makes_a_connection_faster(
@@ -165,6 +166,7 @@ def test_a_time_out_never_makes_a_connection_faster(
     assert recover(size, pace(rate), rtt, window)[0] >= least - 1e-12
 
 
+@pytest.mark.slow
 @given(SIZES, TRIPS, WINDOWS)
 def test_the_window_grows_by_a_twentieth_to_a_double_in_each_round_trip(
     size: float, rtt: float, window: float

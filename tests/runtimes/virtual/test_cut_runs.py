@@ -43,6 +43,7 @@ def of(records: list[Any], what: str) -> list[Any]:
     return [record for record in records if record["what"] == what]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("labels", ["sent", "local"])
 def test_a_cut_changes_no_loss_of_synchronous_training(tmp_path: Path, labels: str) -> None:
     """Same mini-batches, same sums: only the place of computing differs."""
@@ -83,6 +84,7 @@ def test_a_group_passes_in_the_time_of_one_mini_batch(tmp_path: Path) -> None:
     assert np.diff(ends)[2:] == pytest.approx(0.05, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_run_without_training_has_the_same_bytes_and_times(tmp_path: Path) -> None:
     for labels, values in (("sent", "f32"), ("local", "f16")):
         more = f"codec: dense, synchronization: barrier, {parted(labels, values)}"

@@ -14,6 +14,7 @@ from emulator.world.laws import Exponential, Fixed
 GRADIENT, LOGITS = ActivationGradient(1, 0.5, b"grad"), Logits(1, b"")
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=2, max_size=8), st.data())
 def test_both_parts_take_the_whole_step(layers: list[tuple[int, int]], data: st.DataObject) -> None:
     whole = sum(map(sum, layers))

@@ -125,6 +125,7 @@ STRUCK = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("learner", ["numpy", "none"])
 @pytest.mark.parametrize("faults", STRUCK.values(), ids=STRUCK)
 def test_a_dead_member_holds_up_its_group_for_its_patience_only(
@@ -147,6 +148,7 @@ def test_a_dead_member_holds_up_its_group_for_its_patience_only(
     assert max(np.diff(slow)) < 2 + 2, "patience, and an iteration"
 
 
+@pytest.mark.slow
 def test_runs_with_uneven_mini_batches_and_modulation_repeat(tmp_path: Path) -> None:
     chosen = two(11, "speed", "modulation: staleness")
     logs = {
@@ -164,6 +166,7 @@ FREE = (
 )
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(("devices", "groups"), [(4, 2), (4, 4), (8, 4), (16, 8)])
 def test_under_exponential_times_staleness_is_one_less_than_the_groups(
     tmp_path: Path, devices: int, groups: int

@@ -68,6 +68,7 @@ SHAPED = "devices=[{name: w, count: 4, link: {up: {rate: 4mbit, setup: 2ms}, dow
 UNEQUAL = "devices=[{name: fast, count: 2}, {name: slow, count: 2, profile: {cpu: 50%}}]"
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize(
     ("world", "groups"),
     [(QUOTAS, 1), (QUOTAS, 4), (SHAPED, 1), (SHAPED, 2), (UNEQUAL, 2)],

@@ -37,6 +37,7 @@ def losses(tmp_path: Path, codec: str, faults: str) -> list[tuple[float, int]]:
     return [(r["loss"], r["values"] + r["indices"]) for r in records if r["what"] == "update"]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_device_that_keeps_its_state_sends_the_same_updates(tmp_path: Path, codec: str) -> None:
     calm = losses(tmp_path, codec, "")

@@ -112,6 +112,7 @@ def test_a_whole_update_and_its_pieces_have_the_same_bytes_but_for_heads(tmp_pat
 # -- plans and what came of them -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_comes_of_a_plan_is_what_it_foretold(tmp_path: Path) -> None:
     """On ideal links with a fixed step: to the few bytes by which the numbers in heads grow."""
     chosen = ("training.schedule={kind: dynacomm, replan: 10}", "virtual.step=20ms")
@@ -126,6 +127,7 @@ def test_what_comes_of_a_plan_is_what_it_foretold(tmp_path: Path) -> None:
         assert r["t_iteration"] == pytest.approx(r["predicted_iteration"], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_records_stand_in_the_order_of_time(tmp_path: Path) -> None:
     folder, *_ = played(tmp_path, text=LAYERED)
     times = [r["at"] for r in records(folder)]

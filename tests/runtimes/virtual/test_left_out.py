@@ -66,6 +66,7 @@ def test_every_synchronization_with_a_patience_has_a_row() -> None:
     assert {kind.__dataclass_fields__["kind"].default for kind in kinds} == {*KINDS}
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "training, slow, step",
     [

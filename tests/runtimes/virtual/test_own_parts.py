@@ -70,6 +70,7 @@ def written(folder: Path, own: bool) -> Path:
     return folder / "lab.yaml"
 
 
+@pytest.mark.slow
 def test_equal_rules_give_equal_runs(tmp_path: Path) -> None:
     logs = []
     for own in (False, True):

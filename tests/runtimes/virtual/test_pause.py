@@ -62,6 +62,7 @@ def test_a_pause_prolongs_the_work_that_it_interrupts(tmp_path: Path) -> None:
     assert {round(seconds, 6) for seconds in own} <= {0.02, 3.02}
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "at",
     [
@@ -95,6 +96,7 @@ def test_a_device_that_was_paused_for_long_asks_anew(tmp_path: Path) -> None:
 CUT = "kind: partition, nodes: [fiber-0]"
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("cut", "quiet"),
     [
@@ -130,6 +132,7 @@ def test_so_may_long_ones(tmp_path: Path, cut: tuple[int, int]) -> None:
     assert hellos(records, "fiber-0") == [0]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("begin", "end", "back"), [(3, 4, 5.0), (1, 3, 5.0), (4, 7, 7.0), (1, 7, 7.0)]
 )

@@ -12,6 +12,7 @@ from tests.fakes.virtual_world import played
 QUICK, ALL = range(16), range(16, 112)
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("seed", QUICK)
 def test_a_fleet_of_all_features_keeps_the_laws(seed: int, tmp_path: Path) -> None:
     plays(seed, tmp_path)

@@ -113,6 +113,7 @@ def test_a_dead_devices_link_stays_changed() -> None:
     assert player.play() == [pytest.approx(2 + 2 + 0.75)]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.1, 3.0)), max_size=6),
     st.sampled_from([None, 7e6, 1e9]),

@@ -72,6 +72,7 @@ def test_an_iteration_takes_exactly_the_times_of_its_plan(schedule: Schedule) ->
         assert [piece.segment for piece, _ in iteration.server.pieces] == [*cuts.push]
 
 
+@pytest.mark.slow
 def test_every_transfer_and_every_pass_is_where_the_plan_has_it() -> None:
     for number in range(50):
         drawn = Drawn(Random(f"net {number}"))

@@ -130,6 +130,7 @@ def test_a_crash_beyond_the_end_of_the_run_ends_with_the_run(tmp_path: Path) -> 
     assert [r["at"] for r in split(onlooker.records, "recovered")] == [6.0]
 
 
+@pytest.mark.slow
 def test_a_score_that_came_late_stands_at_its_time(tmp_path: Path) -> None:
     early = SCENARIO.replace("faults:", "faults:\n  - {kind: server-crash, at: 1ms, lasts: 500ms}")
     folder, _, _ = played(tmp_path, *SMALL, "server.durability={every: 3s}", text=early)
@@ -140,6 +141,7 @@ def test_a_score_that_came_late_stands_at_its_time(tmp_path: Path) -> None:
     assert times == sorted(times)
 
 
+@pytest.mark.slow
 def test_a_dead_server_saves_no_checkpoint(tmp_path: Path) -> None:
     parts = (*SMALL, "server.durability=update", "server.checkpoint.every=500ms")
     _, _, onlooker = played(tmp_path, *parts, text=CRASHING)  # down from 2.5 s to 4 s
@@ -147,6 +149,7 @@ def test_a_dead_server_saves_no_checkpoint(tmp_path: Path) -> None:
     assert saved == [0.5, 1.0, 1.5, 2.0, 2.5, 4.0, 4.5, 5.0, 5.5, 6.0]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "synchronization", ["barrier", "softsync", "{kind: fedavg, clients: 60%, patience: 4s}"]
 )

@@ -51,6 +51,7 @@ def test_a_law_is_drawn_from_by_the_seed() -> None:
     assert 0.001 <= drawn(1) <= 0.01
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(("count", "each"), [(1, 0.014), (2, 0.007), (4, 0.004), (9, 0.004)])
 def test_the_server_bounds_what_many_devices_can_do(
     tmp_path: Path, count: int, each: float

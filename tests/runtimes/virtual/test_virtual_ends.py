@@ -30,6 +30,7 @@ def happened(folder: Path, what: str) -> list[PlainRecord]:
     return [record for record in read(folder / "run.jsonl") if record["what"] == what]
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize(
     ("overrides", "outcome", "detail"),
     [
@@ -140,6 +141,7 @@ def test_devices_that_crash_in_each_iteration_keep_no_run_alive(tmp_path: Path, 
         assert summary["duration_s"] == pytest.approx(4.0)
 
 
+@pytest.mark.slow
 def test_a_device_that_may_come_back_keeps_the_run_alive(tmp_path: Path) -> None:
     faults = """faults:
   - {kind: crash, nodes: [adsl], at: 1s}

@@ -74,6 +74,7 @@ def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
     assert str(result.value).count("\n") == 0
 
 
+@pytest.mark.slow
 def test_a_signal_behind_the_runs_own_end_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

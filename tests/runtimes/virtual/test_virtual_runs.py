@@ -162,6 +162,7 @@ def test_a_dead_device_pushes_nothing_and_says_hello_when_it_is_back(plain: Play
     assert not [at for at in quiet if 1.1 < at < back["at"]]
 
 
+@pytest.mark.slow
 def test_a_severed_device_goes_on_where_it_was(tmp_path: Path) -> None:
     folder, _, _ = played(tmp_path, "virtual.tcp=false")
     times = [r["at"] for r in happened(folder, "update") if r["node"] == "fiber-0"]

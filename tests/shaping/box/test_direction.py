@@ -86,6 +86,7 @@ def _came(gaps: list[tuple[float, int]]) -> list[tuple[float, bytes]]:
     return came
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(side=SIDES, rates=st.booleans(), gaps=ARRIVALS, cut=st.sampled_from([1.0, 1.05, 1.4, 1e9]))
 def test_order_is_kept_none_is_early_and_the_counts_add_up(
@@ -296,6 +297,7 @@ def test_a_duplicate_is_lost_apart() -> None:
     assert twice == pytest.approx(500, abs=80)  # neither the frame nor its duplicate is lost
 
 
+@pytest.mark.slow
 def test_losses_come_in_bursts_of_the_model() -> None:
     model = LossModel(Gemodel(p=Fraction(0.02), r=Fraction(0.25)))
     _, numbers = _each_second(Side(loss_model=model), 40_000)

@@ -11,6 +11,7 @@ def test_without_frames_all_is_zero() -> None:
     assert Lateness().summary() == {"packets": 0, "p50": 0.0, "p99": 0.0, "max": 0.0}
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 0.15), min_size=1, max_size=300))
 def test_percentiles_are_those_of_the_sorted_values(values: list[float]) -> None:

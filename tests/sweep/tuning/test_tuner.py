@@ -91,6 +91,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Tune
     yield out, result, playing.count
 
 
+@pytest.mark.slow
 def test_the_folder_tells_every_trial_and_decision(whole: tuple[Path, Tuned, int]) -> None:
     out, result, plays = whole
     rows = list(csv.DictReader((out / "table.csv").read_text().splitlines()))
@@ -110,6 +111,7 @@ def test_the_folder_tells_every_trial_and_decision(whole: tuple[Path, Tuned, int
     assert draw(out / "tuning.json", out / "probes.png").stat().st_size > 5000
 
 
+@pytest.mark.slow
 def test_every_number_that_decides_is_in_the_table_and_the_lines(tmp_path: Path) -> None:
     result, lines = tuned(tmp_path / "out", Playing())
     table = list(csv.DictReader((tmp_path / "out" / "table.csv").read_text().splitlines()))
@@ -159,6 +161,7 @@ def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_killed_tuner_goes_on_without_playing_a_finished_probe_again(
     whole: tuple[Path, Tuned, int], tmp_path: Path
 ) -> None:

@@ -143,6 +143,7 @@ def test_the_tie_rule(
     assert choose(losses(table), buffer)[1:] == chosen
 
 
+@pytest.mark.slow
 @given(st.dictionaries(settings, st.floats(0.01, 10), min_size=1))
 def test_the_choice_is_almost_the_best(table: dict[Setting, float]) -> None:
     chosen = choose(table, STEADY)
