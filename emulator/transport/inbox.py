@@ -1,11 +1,13 @@
 """Messages from the server to a node, with the times at which they arrived."""
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..core.messages import Again, Message
+from ..core.question_pace import QuestionPace
 from ..shaping.hold import Hold
 from .peer import Peer
 
@@ -38,6 +40,7 @@ class Inbox:
     """Messages to be delivered next."""
     asks_again: bool = False
     """Whether a message with flipped bits may have been the question or its answer."""
+    _pace: QuestionPace = field(default_factory=QuestionPace, init=False)
     looked: float = field(init=False)
     """Last time at which no message had arrived."""
 
@@ -49,7 +52,7 @@ class Inbox:
 
         A node asks again if a new connection has replaced the connection that lost the question or
         its answer, if one connection has brought no answer for `timeout` seconds, and if bits of a
-        message were flipped on the way: it may have been the answer.
+        message were flipped on the way, as soon as its pace allows: it may have been the answer.
         """
         until: float | None = None  # end of the time-out; None while there is no connection
         while True:
@@ -67,10 +70,12 @@ class Inbox:
                 until = now + timeout
             elif now >= until:
                 return None
-            if self.asks_again:
+            due = self._pace.due(now) if self.asks_again else math.inf
+            if due <= now:
                 self.asks_again = False
+                self._pace.ask(now)
                 return None
-            message = self.peer.receive(self._wait(until, now))
+            message = self.peer.receive(min(self._wait(until, now), due - now))
             if not self._damaged(message) and message is not None:
                 self._take(message, self.peer.clock.now(), None)
 
@@ -96,6 +101,7 @@ class Inbox:
 
     def _take(self, message: Message, now: float, after: float | None) -> None:
         """Take a `message` read at time `now`; `after` as for `Hold.take`."""
+        self._pace.answer()
         size = self.peer.size(message)
         delivery = Delivery(message, size, now, late=after is not None)
         if self.hold is None:

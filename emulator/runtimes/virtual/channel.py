@@ -6,14 +6,11 @@ from dataclasses import replace
 
 from ...core import wire
 from ...core.messages import Again, Pull, Request
+from ...core.question_pace import QuestionPace
 from .clock.heap import Heap
 from .device.virtual_device import Incoming, VirtualDevice
 from .garbling_dice import Garbling
 from .unanswered_pushes import UnansweredPushes
-
-ASKING = 0.001
-"""Least seconds between two questions of a device that has to ask again. On a link without a delay
-an exchange takes no time: a device would ask for ever while all its messages are garbled."""
 
 
 class Channel:
@@ -47,7 +44,7 @@ class Channel:
         self._down = False  # whether the server is down
         self._broken: set[str] = set()  # devices cut off since before the server came back
         self._pushes = UnansweredPushes() if durable else None
-        self._asks: dict[str, tuple[int, float]] = {}  # last repeated question: incarnation, time
+        self._paces: dict[str, tuple[int, QuestionPace]] = {}  # with the incarnation, by device
 
     def connect(
         self,
@@ -95,17 +92,27 @@ class Channel:
         if isinstance(message, Again) or (self._garbling and self._garbling.strikes(device)):
             self._ask_again(device, incarnation)
         else:
+            self._pace(device.name, incarnation).answer()
             device.hear(incarnation, message, size)
 
     def _ask_again(self, device: VirtualDevice, incarnation: int) -> None:
-        """Let `device` ask again at once, or `ASKING` after the last time that it did."""
-        now, (asker, asked) = self._clock.now, self._asks.get(device.name, (-1, 0.0))
-        if asker != incarnation or asked + ASKING <= now:
-            self._asks[device.name] = incarnation, now
+        """Let `device` ask again as soon as its pace allows."""
+        now, pace = self._clock.now, self._pace(device.name, incarnation)
+        if pace.asked > now:  # the next question is planned
+            return
+        due = pace.due(now)
+        pace.ask(due)
+        if due <= now:
             device.ask_again(incarnation)
-        elif asked <= now:  # else the next question is planned
-            self._asks[device.name] = incarnation, asked + ASKING
-            self._clock.at(asked + ASKING, device.ask_again, incarnation)
+        else:
+            self._clock.at(due, device.ask_again, incarnation)
+
+    def _pace(self, name: str, incarnation: int) -> QuestionPace:
+        asker, pace = self._paces.get(name, (-1, QuestionPace()))
+        if asker != incarnation:
+            pace = QuestionPace()
+            self._paces[name] = incarnation, pace
+        return pace
 
     def out_of_reach(self, device: VirtualDevice) -> bool:
         """Return whether `device` has been silent for longer than the time-out, or the server is
