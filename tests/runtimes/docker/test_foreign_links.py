@@ -1,6 +1,7 @@
 """Links of foreign containers, with a made-up engine."""
 
 import json
+import os
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -10,8 +11,11 @@ from docker.errors import NotFound
 
 from emulator.errors import DeploymentError, HostError
 from emulator.runtimes.docker import foreign_links, link_removal, owners
+from emulator.shaping.box import carried_link, carried_links, lane
+from emulator.shaping.box.carried_links import CarriedLinks
+from emulator.shaping.box.link_request import LinkRequest
 from emulator.shaping.features import Features
-from emulator.units import Rate, Seconds
+from emulator.units import Fraction, Rate, Seconds
 from emulator.world import reshaping
 from emulator.world.link import Link, Side
 
@@ -198,3 +202,56 @@ def test_cleaning_up_undoes_links_and_a_new_run_spares_them(engine: Engine) -> N
     owners.remove(client, owner)
     assert len(engine.stopped) == 1
     assert engine.made == []
+
+
+HALF = Side(delay=Seconds(0.02), loss=Fraction(0.5))
+FRAME = bytes(10 + 12) + b"\x08\x00" + bytes(86)
+
+
+def _lost(monkeypatch: pytest.MonkeyPatch, name: str, **options: Any) -> list[list[bool]]:
+    """Return which of 64 frames each direction of a link of the container `name` loses.
+
+    A box with the words of the engine's box attaches the link of the sidecar's words.
+    """
+    engine = Engine()
+    engine.web["Name"] = f"/{name}"
+    put(engine, Link(HALF, HALF), **options)
+    box, end = engine.made
+    seed = int(box["command"][box["command"].index("--seed") + 1])
+    monkeypatch.setattr(carried_links, "device", str)
+    monkeypatch.setattr(carried_links, "is_watch", lambda end: True)
+    monkeypatch.setattr(carried_link, "hand_over", lambda end, form: None)
+    monkeypatch.setattr(lane, "call_flags", lambda end: 0)
+    output: Any = None
+    links = CarriedLinks(seed, lambda: 0.0, output)
+    ends = [*os.pipe(), os.open(os.devnull, os.O_RDONLY)]
+    carried: list[Any] = []
+    monkeypatch.setattr(links.loop, "carry", carried.append)
+    request = LinkRequest(
+        "attach", end["command"][0], reshaping.read(json.loads(end["command"][1]))
+    )
+    links.answer(request, ends, owner=None)
+    links.loop.close()
+    (link,) = carried
+    sequences = [[_loses(each.direction) for _ in range(64)] for each in link.lanes]
+    link.close()
+    return sequences
+
+
+def _loses(direction: Any) -> bool:
+    """Return whether `direction` loses the next frame."""
+    before = direction.passage.fates.lost
+    direction.take(FRAME, 1.0)
+    return bool(direction.passage.fates.lost > before)
+
+
+def test_containers_lose_different_packets_and_a_repetition_the_same(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web, again, db = (_lost(monkeypatch, name) for name in ("web", "web", "db"))
+    assert web == again
+    other, repeated = (_lost(monkeypatch, "web", seed=7) for _ in range(2))
+    assert other == repeated
+    sequences = [*web, *db, *other]  # of both directions
+    assert all(0 < sum(each) < 64 for each in sequences)
+    assert len(set(map(tuple, sequences))) == 6
