@@ -1,4 +1,8 @@
-"""Dilated runs in containers: as many updates in an emulated second as without a dilation."""
+"""Dilated runs in containers: as many updates in an emulated second as without a dilation.
+
+A device's uplink is in an outage for a second: its 100 bit/s, divided by the dilation, would be
+less than the kernel and the box play.
+"""
 
 import json
 from typing import Any
@@ -20,8 +24,15 @@ devices:
     count: 16
     profile: {cpu: 30%}
     link: {up: {rate: 2mbit, delay: 20ms}, down: {rate: 8mbit, delay: 20ms}}
+  - name: away
+    profile: {cpu: 30%}
+    link:
+      up: {delay: 20ms, trace: {samples: "0 2000000, 2 0, 3 2000000, end 60"}}
+      down: {rate: 8mbit, delay: 20ms}
 faults: [{kind: crash, nodes: [home-3], at: 2s}]
 """
+OUTAGE = 2.0, 3.0
+"""Begin and end of the outage, in emulated seconds."""
 
 AGREE = 0.07
 
@@ -43,29 +54,36 @@ AGREE_WITH_VIRTUAL = 0.10
 
 @pytest.fixture
 def played(emulate, tmp_path):
-    """Play the scenario at a dilation: the summary and the manifest."""
+    """Play the scenario at a dilation: the summary, the manifest, and the times of the updates of
+    `away`."""
 
-    def play(dilation: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    def play(dilation: float) -> tuple[dict[str, Any], dict[str, Any], list[float]]:
         file = tmp_path / "scenario.yaml"
         file.write_text(f"{SIXTEEN}time: {{dilation: {dilation}}}\n")
         done = emulate("run", str(file), "--json", "--no-report")
         summary = json.loads(done.stdout)
-        with open(f"{tmp_path / summary['run']}/manifest.json") as manifest:
-            return summary, json.load(manifest)
+        folder = tmp_path / summary["run"]
+        records = map(json.loads, (folder / "run.jsonl").read_text().splitlines())
+        updates = [each for each in records if each["what"] == "update"]
+        away = [each["at"] for each in updates if each["node"] == "away"]
+        return summary, json.loads((folder / "manifest.json").read_text()), away
 
     return play
 
 
-def test_sixteen_devices_update_as_often(played):
+def test_sixteen_devices_update_as_often_and_an_outage_ends(played):
     """The kernel of the host, its engine and its load are the same; the run takes longer."""
     at_most_twice(lambda: updates_as_often(played))
 
 
 def updates_as_often(played):
-    rates, waits = [], [wait()]
-    for dilation in (1, 4):
-        summary, manifest = played(dilation)
+    rates, waits, (begin, end) = [], [wait()], OUTAGE
+    for dilation in (1, 5):
+        summary, manifest, away = played(dilation)
         waits.append(wait())
+        assert summary["outcome"] == "success"
+        assert [at for at in away if at < begin] and [at for at in away if at > end + 0.2]
+        assert len([at for at in away if begin + 0.2 < at < end]) <= 1  # one was at the server
         fidelity = summary["fidelity"]
         assert manifest["dilation"] == fidelity["dilation"] == dilation
         assert 5.0 <= summary["duration_s"] < 5.1
