@@ -13,6 +13,7 @@ from . import memory
 from .access_link import AccessLink
 from .box_end import BoxEnd
 from .config import GOODBYE, Delay, NodeConfig, WorkerRole
+from .fidelity.queue_counters import Queue
 from .link_schedule import LinkSchedule
 from .part_orders import PartSettings
 from .part_process import PartProcess
@@ -61,6 +62,10 @@ class PartPowers:
     def box_losses(self) -> dict[str, tuple[int, int]]:
         """Return the counts of the box as `BoxEnd.losses` does; empty without a box."""
         return {} if self._box is None else self._box.losses()
+
+    def box_queues(self) -> dict[str, Queue]:
+        """Return the queues in the box as `BoxEnd.queues` does; empty without a box."""
+        return {} if self._box is None else self._box.queues()
 
     def shape(self) -> None:
         """Make the container's network the near end of the node's link. Raises DeploymentError."""

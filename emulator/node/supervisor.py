@@ -84,7 +84,7 @@ class Supervisor:
         self.orders, self.draws = LineReader(0), LineReader(control)
         if isinstance(self.node.part, config.WorkerRole) and self.node.part.battery:
             self.battery = BatteryFeed(BatteryConstants.read(self.node.part.battery))
-        self.meter = link_meter(self.node, self.powers.box_losses)
+        self.meter = link_meter(self.node, self.powers.box_losses, self.powers.box_queues)
         if self.meter is not None:
             self.meter.listen(self.selector)
         self.powers.boot(anew=False)

@@ -1,7 +1,7 @@
 """What the summary says of links, against a capture of the packets at both ends of each link.
 
 Devices, server and gateway are captured in their own networks. A device's packets are seen behind
-the queue of its rate, before the box: at `eth0` upwards, at `wan` downwards.
+the queue of its rate, at `wire` upwards, at `wan` downwards, and on both sides of the box.
 """
 
 import json
@@ -118,21 +118,23 @@ def test_a_capture_finds_the_links_of_the_summary(client, capture):
             and address in (frame.source, frame.target)
         ]
 
+    def rated(name, way):
+        """Return a device's frames behind the queue of its rate."""
+        return within(name, "wire" if way == "up" else "wan", True, server)
+
     def ends(name, way):
-        """Return a device's frames behind its rate, and those that have come over its link."""
-        if way == "up":
-            own = within(name, "eth0", True, server)
-            return own, within("server", "eth0", False, addresses[name])
-        return within(name, "wan", True, server), within(name, "eth0", False, server)
+        """Return a device's frames that have entered the box, and those that have left it."""
+        enter, leave = ("eth0", "wan") if way == "up" else ("wan", "eth0")
+        return within(name, enter, True, server), within(name, leave, False, server)
 
     differences, compared = {}, set()
     for name in ("rated", "lossy"):
         for way in ("up", "down"):
             rate = rows[name, way]["rate"]
-            found = median_rate(ends(name, way)[0], rate["requested"])
+            found = median_rate(rated(name, way), rate["requested"])
             differences["rate", name, way] = rate["achieved"] / found - 1
     for way, steps in STEPS.items():
-        rate, passed = rows["stepping", way]["rate"], ends("stepping", way)[0]
+        rate, passed = rows["stepping", way]["rate"], rated("stepping", way)
         for (at, asked), (until, _) in pairwise(steps):
             own = [frame for frame in passed if at + MARGIN < frame.at - zero < until - MARGIN]
             differences["step", way, at] = median_rate(own, asked) / asked - 1

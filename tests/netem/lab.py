@@ -103,14 +103,21 @@ class Lab:
         self, way: Way, count: int, gap: float, size: int = 16, wait: float = 1.0
     ) -> list[tuple[int, float, float]]:
         """Number, time of sending and of arrival of each datagram, in order of arrival."""
+        gather, spray = self.flood(way, count, gap, size, wait)
+        _result(spray)
+        return [(number, sent, received) for number, sent, received in _result(gather)]
+
+    def flood(
+        self, way: Way, count: int, gap: float, size: int, wait: float = 1.0
+    ) -> "tuple[subprocess.Popen[str], subprocess.Popen[str]]":
+        """Start sending datagrams; return the process that takes them, and the one that sends."""
         start, end = (self.near, self.far) if way == "up" else (self.far, self.near)
         port = str(next(self.ports))
         gather = self._run(end, "gather", port, str(wait))
         assert gather.stdout is not None
         assert gather.stdout.readline() == "ready\n"
-        spray = self._run(start, "spray", _address(way), port, str(count), str(gap), str(size))
-        _result(spray)
-        return [(number, sent, received) for number, sent, received in _result(gather)]
+        words = [_address(way), port, str(count), str(gap), str(size)]
+        return gather, self._run(start, "spray", *words)
 
     def _run(self, inside: str, *words: str) -> "subprocess.Popen[str]":
         child = subprocess.Popen(

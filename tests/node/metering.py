@@ -1,22 +1,35 @@
-"""A link's meter at one end of a link, as a script: `metering.py SECONDS MEASURED_JSON [SERVER]`.
+"""A link's meter at one end of a link: `metering.py SECONDS MEASURED_JSON [SERVER [BOX BOXED]]`.
 
-It prints its reports as lines of JSON. Without a server's address it is the server.
+It prints its reports as lines of JSON. Without a server's address it is the server. With the path
+of a box it puts its network behind the link of the JSON `BOXED` first.
 """
 
 import json
+import os
 import selectors
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from emulator.node.config import MeasuredLink
+from emulator.node import box_end
+from emulator.node.box_end import BoxEnd
+from emulator.node.config import Boxed, MeasuredLink
 from emulator.node.fidelity.link_meter import LinkMeter
 
 
-def main(seconds: str, measured: str, server: str | None = None) -> None:
-    meter = LinkMeter(msgspec.json.decode(measured, type=MeasuredLink), server)
+def main(
+    seconds: str, measured: str, server: str | None = None, path: str = "", boxed: str = ""
+) -> None:
+    asked, more = msgspec.json.decode(measured, type=MeasuredLink), dict[str, Any]()
+    if path:
+        box_end.BOX = Path(path)
+        end = BoxEnd(f"metered-{os.getpid()}", msgspec.json.decode(boxed, type=Boxed))
+        end.attach()
+        more = {"box_losses": end.losses, "box_queues": end.queues}
+    meter = LinkMeter(asked, server, **more)
     selector = selectors.DefaultSelector()
     meter.listen(selector)
 

@@ -13,8 +13,10 @@ import selectors
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
+from ...shaping.box.rewiring import WIRE
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.link import Link
 from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
@@ -38,6 +40,7 @@ from .reflector import Reflector
 from .requested import WAYS, Request, Requested
 
 INTERFACE = "eth0"
+"""Device of the node's packets; those behind the box wait for the rate upwards at `WIRE`."""
 WINDOW = 10.0
 """Seconds that a report covers."""
 EVERY = 0.5
@@ -59,17 +62,21 @@ has set."""
 
 Losses: TypeAlias = Callable[[], Mapping[str, tuple[int, int]]]
 """Returns the packets of each direction so far, and the lost ones; empty if nobody counts them."""
+BoxQueues: TypeAlias = Callable[[], Mapping[str, Queue]]
+"""Returns the queue of each direction whose rate the box shapes."""
 
 
-def link_meter(node: NodeConfig, box_losses: Losses = dict) -> "LinkMeter | None":
+def link_meter(
+    node: NodeConfig, box_losses: Losses = dict, box_queues: BoxQueues = dict
+) -> "LinkMeter | None":
     """Return the meter of the link of `node`; None if there is nothing to measure."""
     if node.network.measured is None:
         return None
     if isinstance(node.part, ServerRole | GatewayRole):
-        return LinkMeter(node.network.measured, None, node.clock)
+        return LinkMeter(node.network.measured, None, node.clock, box_queues=box_queues)
     # for example tcp://172.18.0.2:5555
     server = node.part.connection.address.split(":")[1].strip("/")
-    return LinkMeter(node.network.measured, server, node.clock, box_losses)
+    return LinkMeter(node.network.measured, server, node.clock, box_losses, box_queues)
 
 
 class Sent(NamedTuple):
@@ -92,21 +99,23 @@ class LinkMeter:
         server: str | None,
         clock: EmulatedClock = UNDILATED,
         box_losses: Losses = dict,
+        box_queues: BoxQueues = dict,
     ) -> None:
         """`server`: address of the server; None on the server itself, which only answers.
 
-        `box_losses` returns the counts of the box, where a box loses packets. All times are those
-        of `clock`, in emulated seconds.
+        `box_losses` returns the counts of the box, where a box loses packets, and `box_queues` its
+        queues, where a box shapes rates. All times are those of `clock`, in emulated seconds.
         """
         self.request, self._clock = Request(measured), clock
         self._behind = {"behind": measured.behind} if measured.behind else {}
-        self._box_losses = box_losses
+        self._box_losses, self._ask_box_queues = box_losses, box_queues
         self._server: str | None = None
         self._serves = server is None
         if server is not None:
             with suppress(OSError):  # without a name service, nothing is asked
                 self._server = socket.gethostbyname(server)
         self._queues: list[Queue] = []
+        self._box_queues: Mapping[str, Queue] = {}
         self._reader: QueueReader | None = None
         with suppress(OSError):  # not on this kernel: rates are not measured
             self._reader = QueueReader()
@@ -257,9 +266,19 @@ class LinkMeter:
         except OSError:
             self._reader.close()
             self._reader, self._queues = None, []
+        self._box_queues = self._ask_box_queues()
 
     def _rated(self, way: str) -> Queue | None:
-        return rated(self._queues, self._interface(), outgoing=way == "up")
+        """Return the queue that keeps the rate of `way`, with the bytes that the rate is charged
+        for; None if no queue does."""
+        if (box := self._box_queues.get(way)) is not None:
+            return box
+        outer = _index(WIRE) or _index(INTERFACE)
+        queue, link = rated(self._queues, outer, outgoing=way == "up"), self._link
+        overhead = getattr(self.request.link if link is None else link, way).overhead
+        if queue is None or not overhead:
+            return queue
+        return replace(queue, sent=queue.sent + overhead * queue.packets)
 
     def _waiting(self, way: str) -> bool:
         queue = self._rated(way)
@@ -270,12 +289,6 @@ class LinkMeter:
         self._read()
         # what goes up to the server comes in here
         return UP_WAITS * self._waiting("down") + DOWN_WAITS * self._waiting("up")
-
-    def _interface(self) -> int:
-        try:
-            return socket.if_nametoindex(INTERFACE)
-        except OSError:
-            return 0
 
     # -- reports ---------------------------------------------------------------------------------
 
@@ -354,7 +367,7 @@ class LinkMeter:
         if not self.request.alone:
             return {}  # echoes see the whole path
         self._read()
-        own = self._interface()
+        own = _index(INTERFACE)
         counts = {way: losses(self._queues, own, outgoing=way == "up") for way in WAYS}
         known = {way: count for way, count in counts.items() if count is not None}
         return {**known, **self._box_losses()}
@@ -363,6 +376,14 @@ class LinkMeter:
         for end in (self.socket, self._reader):
             if end is not None:
                 end.close()
+
+
+def _index(device: str) -> int:
+    """Return the index of the network device `device`; 0 if there is none."""
+    try:
+        return socket.if_nametoindex(device)
+    except OSError:
+        return 0
 
 
 def _packets() -> tuple[int, int]:

@@ -27,7 +27,7 @@ def main() -> int:
         with connect(wanted.socket) as box:
             own = attach(box, wanted.name, link, backend, wanted.device, changing=wanted.changing)
             if wanted.changing:
-                _follow(box, wanted.name, link, backend, wanted.device)
+                _follow(box, wanted.name, link, backend)
                 detach(box, wanted.name, own, wanted.device)
     except (DeploymentError, ValueError, KeyError, TypeError) as error:
         print(error, file=sys.stderr)
@@ -48,12 +48,12 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _follow(box: socket.socket, name: str, link: Link, backend: Backend, device: str) -> None:
+def _follow(box: socket.socket, name: str, link: Link, backend: Backend) -> None:
     """Change `link` to each link of standard input. Raises DeploymentError."""
     _confirm()
     for line in sys.stdin:
         new = reshaping.read(json.loads(line))
-        change(box, name, link, new, backend, device)
+        change(box, name, link, new, backend)
         link = new
         _confirm()
 

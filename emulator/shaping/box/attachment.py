@@ -63,7 +63,7 @@ def attach(
         ends.insert(0, tap.make(device))
         _join_wire(before)
         apply(rewiring.join(before, device, segments))
-        apply(rewiring.shape(link, backend, device, changing=changing))
+        apply(rewiring.shape(link, backend, changing=changing))
         ends.append(departure_watch.watch())
         rates = backend.rate != "tbf"
         _ask(box, link_request.encode("attach", name, link, rates=rates), ends)
@@ -83,15 +83,13 @@ def _join_wire(before: addressing.Addressing) -> None:
         apply(rewiring.bridge(before))
 
 
-def change(
-    box: socket.socket, name: str, old: Link, new: Link, backend: Backend, device: str = "eth0"
-) -> None:
+def change(box: socket.socket, name: str, old: Link, new: Link, backend: Backend) -> None:
     """Turn the link `old`, attached as changing, into `new`; queued packets stay.
 
     Raises DeploymentError.
     """
     _ask(box, link_request.encode("change", name, new))
-    apply(rewiring.reshape(old, new, backend, device))
+    apply(rewiring.reshape(old, new, backend))
 
 
 def report(box: socket.socket, name: str) -> dict[str, Any]:

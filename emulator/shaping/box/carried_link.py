@@ -66,7 +66,8 @@ class CarriedLink:
 
     def report(self) -> dict[str, Any]:
         """Return the counts of both directions."""
-        return {"up": self.up.direction.report(), "down": self.down.direction.report()}
+        now = self._clock()
+        return {"up": self.up.direction.report(now), "down": self.down.direction.report(now)}
 
     def close(self) -> None:
         """Close the descriptors: the TAP devices vanish, and with them the device's network."""

@@ -191,14 +191,18 @@ class Direction:
         queued = self._bucket.frames() if self._bucket is not None else 0
         return self._line.frames() + queued
 
-    def report(self) -> dict[str, Any]:
-        """Return the counts, and mean, deviation and lateness of the delay in seconds."""
-        passage = self.passage
+    def report(self, now: float) -> dict[str, Any]:
+        """Return the counts at time `now`, and mean, deviation and lateness of the delay in
+        seconds; `sent` and `waiting` are the bytes of the rate that the box shapes."""
+        self._advance(now)
+        passage, bucket = self.passage, self._bucket
         counts = {name: getattr(passage, name) for name in COUNTS} | asdict(passage.fates)
         reads = max(1, passage.reads)
         mean = passage.delay / reads
         variance = passage.squares / reads - (mean - self.nominal) ** 2
+        rated = {} if bucket is None else {"sent": bucket.sent, "waiting": bucket.waiting}
         return counts | {
+            **rated,
             "held": self.held(),
             "delay": round(mean, 7),
             "delay_sd": round(math.sqrt(max(0.0, variance)), 7),

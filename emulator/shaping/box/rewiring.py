@@ -12,7 +12,7 @@ from .. import tc
 from ..backend import Backend
 from ..command import Command
 from .addressing import Addressing, give
-from .token_bucket import needs_bucket
+from .token_bucket import box_shapes
 
 WAN = "wan"
 """TAP device at the wire's side of the box."""
@@ -37,14 +37,18 @@ def part(device: str) -> list[Command]:
 
 def redirect() -> list[Command]:
     """Return commands that join `WAN` and `WIRE` by redirection of all packets."""
-    return _commands([*_redirect(WIRE, WAN), *_redirect(WAN, WIRE)])
+    # a redirected packet of this host's would stay on its sender's account while it waits for the
+    # rate, so that TCP stops filling the queue; a mirrored one is on nobody's
+    return _commands([*_pass_on(WIRE, WAN, "mirror", "drop"), *_pass_on(WAN, WIRE, "redirect")])
 
 
-def _redirect(source: str, target: str) -> list[str]:
+def _pass_on(source: str, target: str, *how: str) -> list[str]:
+    """Return commands that send all packets which come in at `source` out at `target`."""
+    way, *rest = how
+    action = " ".join([f"action mirred egress {way} dev {target}", *rest])
     return [
         f"tc qdisc add dev {source} ingress",
-        f"tc filter add dev {source} parent ffff: protocol all u32 match u32 0 0 "
-        f"action mirred egress redirect dev {target}",
+        f"tc filter add dev {source} parent ffff: protocol all u32 match u32 0 0 {action}",
     ]
 
 
@@ -91,6 +95,7 @@ def restore(addressing: Addressing, device: str) -> list[Command]:
         f"ip link set dev {WIRE} down",
         f"ip link del dev {BRIDGE} type bridge",
         f"tc qdisc del dev {WIRE} ingress",
+        f"tc qdisc del dev {WIRE} root handle {tc.HANDLE:x}:",
         f"ip link set dev {WIRE} addrgenmode eui64",
         f"ip link set dev {WIRE} name {device}",
         f"ip link set dev {device} down",
@@ -99,27 +104,27 @@ def restore(addressing: Addressing, device: str) -> list[Command]:
     return [Command.of(line, lenient=True) for line in removed]
 
 
-def shape(link: Link, backend: Backend, device: str, *, changing: bool) -> list[Command]:
-    """Return commands for the rates of `link` that tbf shapes: of `device` up, of `WAN` down.
+def shape(link: Link, backend: Backend, *, changing: bool) -> list[Command]:
+    """Return commands for the rates of `link` that tbf shapes: of `WIRE` up, of `WAN` down.
 
     `changing`: whether `reshape` may follow.
     """
     return _commands(
         [
             f"tc qdisc add dev {end} root handle {tc.HANDLE:x}: {words}"
-            for end, side in ((device, link.up), (WAN, link.down))
+            for end, side in ((WIRE, link.up), (WAN, link.down))
             if (words := _tbf(side, backend, changing))
         ]
     )
 
 
-def reshape(old: Link, new: Link, backend: Backend, device: str) -> list[Command]:
+def reshape(old: Link, new: Link, backend: Backend) -> list[Command]:
     """Return commands that turn the rates of `old` into those of `new`, shaped as changing.
 
     Queued packets stay, unless a side loses its rate.
     """
     lines = []
-    for end, before, after in ((device, old.up, new.up), (WAN, old.down, new.down)):
+    for end, before, after in ((WIRE, old.up, new.up), (WAN, old.down, new.down)):
         was, words = _tbf(before, backend, True), _tbf(after, backend, True)
         place = f"dev {end} root handle {tc.HANDLE:x}:"
         if was and not words:
@@ -131,7 +136,7 @@ def reshape(old: Link, new: Link, backend: Backend, device: str) -> list[Command
 
 def _tbf(side: Side, backend: Backend, changing: bool) -> str:
     """Return the words of the tbf of a side; empty if the side needs none."""
-    if side.rate is None or needs_bucket(side) or backend.rate != "tbf":
+    if side.rate is None or box_shapes(side, backend):
         return ""
     return tc.bucket(side, changing=changing)
 

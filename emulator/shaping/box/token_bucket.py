@@ -11,6 +11,7 @@ from collections import deque
 from ...units import Rate
 from ...world.link import Side
 from .. import tc
+from ..backend import Backend
 from ..bounds import FASTEST
 from .tap import wire_bytes
 
@@ -29,12 +30,20 @@ def needs_bucket(side: Side) -> bool:
     return side.duplicate > 0 or side.limit is not None
 
 
+def box_shapes(side: Side, backend: Backend) -> bool:
+    """Return whether the box shapes the rate of a `side` that passes it."""
+    return side.rate is not None and (backend.rate != "tbf" or needs_bucket(side))
+
+
 class TokenBucket:
     """Queue that frames leave in order, at the rate of a side."""
 
     def __init__(self, side: Side) -> None:
         self._queue: deque[tuple[float, int, int, bytes, bool]] = deque()
-        self._bytes = 0  # on the wire, of all frames in the queue
+        self.waiting = 0
+        """Bytes of all frames in the queue, on the wire and with the overhead of each."""
+        self.sent = 0
+        """Bytes, counted alike, of all frames that have left the queue."""
         self._used = -math.inf  # time until which the rate is used up
         self.change(side)
 
@@ -69,10 +78,10 @@ class TokenBucket:
         if not self._queue:
             # an idle link saves tokens for a burst, so that its first frame leaves at once
             self._used = max(self._used, now - self._saved)
-        elif self._bytes + size > self._room:
+        elif self.waiting + size > self._room:
             return False
         self._queue.append((now, size, number, frame, ahead))
-        self._bytes += size
+        self.waiting += size
         return True
 
     def deadline(self) -> float | None:
@@ -85,7 +94,8 @@ class TokenBucket:
     def leave(self) -> Left:
         """Take the next frame from the queue."""
         came, size, number, frame, ahead = self._queue.popleft()
-        self._bytes -= size
+        self.waiting -= size
+        self.sent += size
         # a box that is late does not lower the rate: the time is the link's, not the host's
         self._used += size * self._pace
         return max(came, self._used), number, frame, ahead

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -338,6 +339,30 @@ def test_descriptors_that_wait_block_no_other_link() -> None:
         assert child.stdout.readline() == "attached\n"
         hostile.ping(3, gap=0.01, wait=0.1)
         assert None not in here.ping(50, gap=0.005)
+
+
+def test_a_box_that_is_stopped_says_how_long_frames_waited() -> None:
+    """Of each second it is stopped for 200 ms, in which a fifth of the frames waits unread.
+
+    The link is short, so hardly a frame is in the box meanwhile.
+    """
+    with packet_box() as box, lab() as here:
+        box.attach(here, _both(0, 0.002))
+        here.ping(1)
+        here.flood("up", 3500, 0.002, 100)
+        told = []
+        box.line("lateness")
+        for _ in range(4):
+            time.sleep(0.3)
+            os.kill(box.process.pid, signal.SIGSTOP)
+            time.sleep(0.2)
+            os.kill(box.process.pid, signal.SIGCONT)
+            told.append(box.line("lateness"))
+    print([(each["packets"], each["p50"], each["p99"]) for each in told])
+    told = told[1:]  # the first one may be of a second before
+    assert all(each["packets"] > 200 for each in told)
+    assert all(0.1 < each["p99"] < 0.5 for each in told)
+    assert min(each["p50"] for each in told) < 0.01
 
 
 @BACKENDS

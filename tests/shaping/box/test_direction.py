@@ -382,7 +382,7 @@ def test_a_report_states_mean_and_deviation_of_delays() -> None:
     direction.note(0.001, 0.049)
     direction.note(0.004, 0.051)
     direction.note(0.001, 0.053)
-    report = direction.report()
+    report = direction.report(1.0)
     assert report["delay"] == pytest.approx(0.051)
     assert report["delay_sd"] == pytest.approx(0.001633, abs=1e-6)
     assert (report["late"], report["latest"]) == (0.002, 0.004)

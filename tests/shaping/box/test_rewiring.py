@@ -77,7 +77,7 @@ def test_redirection_joins_wan_and_wire() -> None:
     assert _text(rewiring.redirect()) == (
         "tc qdisc add dev wire ingress\n"
         "tc filter add dev wire parent ffff: protocol all u32 match u32 0 0 "
-        "action mirred egress redirect dev wan\n"
+        "action mirred egress mirror dev wan drop\n"
         "tc qdisc add dev wan ingress\n"
         "tc filter add dev wan parent ffff: protocol all u32 match u32 0 0 "
         "action mirred egress redirect dev wire\n"
@@ -102,6 +102,7 @@ def test_restoring_gives_the_device_back() -> None:
         "~ip link set dev wire down\n"
         "~ip link del dev wan-wire type bridge\n"
         "~tc qdisc del dev wire ingress\n"
+        "~tc qdisc del dev wire root handle 504e:\n"
         "~ip link set dev wire addrgenmode eui64\n"
         "~ip link set dev wire name eth0\n"
         "~ip link set dev eth0 down\n"
@@ -114,7 +115,7 @@ def _side(rate: float = 0, loss: float = 0) -> Side:
     return Side(Rate(rate) if rate else None, Seconds(0.025), loss=Fraction(loss))
 
 
-UP = "tc qdisc {} dev eth0 root handle 504e:"
+UP = "tc qdisc {} dev wire root handle 504e:"
 DOWN = "tc qdisc {} dev wan root handle 504e:"
 SLOW = "tbf rate 1000000bit burst 1764 limit 31250"
 FAST = "tbf rate 8000000bit burst 3514 limit 250000"
@@ -123,26 +124,26 @@ CUT = "peakrate 100gbit mtu 1514"
 
 def test_rates_are_tbf_at_both_devices() -> None:
     link = Link(up=_side(1e6), down=_side(8e6, loss=0.01))
-    assert _text(rewiring.shape(link, TBF, "eth0", changing=False)) == (
+    assert _text(rewiring.shape(link, TBF, changing=False)) == (
         f"{UP.format('add')} {SLOW}\n{DOWN.format('add')} {FAST} {CUT}\n"
     )
-    assert _text(rewiring.shape(link, TBF, "eth0", changing=True)) == (
+    assert _text(rewiring.shape(link, TBF, changing=True)) == (
         f"{UP.format('add')} {SLOW} {CUT}\n{DOWN.format('add')} {FAST} {CUT}\n"
     )
-    assert rewiring.shape(Link(up=_side()), TBF, "eth0", changing=True) == []
+    assert rewiring.shape(Link(up=_side()), TBF, changing=True) == []
 
 
 def test_without_tbf_the_box_shapes_rates() -> None:
     link = Link(up=_side(1e6), down=_side(8e6))
-    assert rewiring.shape(link, replace(TBF, rate="none"), "eth0", changing=False) == []
+    assert rewiring.shape(link, replace(TBF, rate="none"), changing=False) == []
 
 
 def test_rates_change_in_place() -> None:
     old, new = Link(up=_side(1e6), down=_side(8e6)), Link(up=_side(8e6), down=_side(8e6, 0.1))
-    assert _text(rewiring.reshape(old, new, TBF, "eth0")) == f"{UP.format('change')} {FAST} {CUT}\n"
-    assert _text(rewiring.reshape(Link(), old, TBF, "eth0")) == (
+    assert _text(rewiring.reshape(old, new, TBF)) == f"{UP.format('change')} {FAST} {CUT}\n"
+    assert _text(rewiring.reshape(Link(), old, TBF)) == (
         f"{UP.format('add')} {SLOW} {CUT}\n{DOWN.format('add')} {FAST} {CUT}\n"
     )
-    assert _text(rewiring.reshape(old, Link(), TBF, "eth0")) == (
+    assert _text(rewiring.reshape(old, Link(), TBF)) == (
         f"{UP.format('del')}\n{DOWN.format('del')}\n"
     )

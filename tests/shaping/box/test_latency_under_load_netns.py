@@ -1,0 +1,55 @@
+"""The queue of a link fills in both directions while a TCP connection sends: latency under load."""
+
+import os
+from statistics import quantiles
+
+import pytest
+
+from emulator.shaping import tc
+from emulator.shaping.backend import Backend
+from emulator.units import Rate, Seconds
+from emulator.world.link import Link, Side
+from tests.netem.box import BARE, TBF, PacketBox
+from tests.netem.lab import Way, lab
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make network namespaces"),
+    pytest.mark.skipif(not os.path.exists("/dev/net/tun"), reason="needs /dev/net/tun"),
+]
+
+RATE, DELAY = Rate(2e6), Seconds(0.02)
+TRIES = 3
+GAP, SECONDS, FILLED = 0.03, 6.0, 3.0
+"""Seconds between two probes, of the whole load, and until the queue has filled."""
+
+
+@pytest.mark.parametrize("backend", [TBF, BARE], ids=["tbf", "box"])
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_the_latency_under_load_is_the_time_of_a_full_queue(
+    box: PacketBox, way: Way, backend: Backend
+) -> None:
+    """As of a home's line: beside a bulk transfer a probe waits for queue / rate, within 15 %.
+
+    The queue is full just before TCP notices a loss, so the 95th percentile counts. A host with
+    other work disturbs a measurement now and then, but not three in a row.
+    """
+    full = 8 * tc.queue(RATE) / RATE
+    for _ in range(TRIES):
+        waited = _under_load(box, way, backend) / full
+        if abs(waited - 1) < 0.15:
+            return
+    raise AssertionError(f"{way}: {waited:.2f} of a full queue, {TRIES} times in a row")
+
+
+def _under_load(box: PacketBox, way: Way, backend: Backend) -> float:
+    """Return the seconds for which probes wait beside a transfer: the 95th percentile."""
+    side = Side(RATE, DELAY)
+    with lab() as here:
+        box.attach(here, Link(side, side), backend)
+        here.ping(1)
+        here.stream(way, round(RATE / 8 * (SECONDS + 2)))
+        times = here.ping(round(SECONDS / GAP), gap=GAP)
+    late = [each for each in times[round(FILLED / GAP) :] if each is not None]
+    print(f"{way} {backend.rate}: {len(late)} probes, {sorted(late)[:: len(late) // 8]}")
+    return quantiles(late, n=20)[-1] - 2 * DELAY
