@@ -105,7 +105,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
             for runtime, errors in refusals.items()
         }
     ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
-    traffic, delayed = cut_traffic(scenario), _delayed(scenario)
+    traffic, (delayed, rated) = cut_traffic(scenario), _shaped(scenario)
     if as_json:
         content = {
             "mistakes": [],
@@ -145,17 +145,23 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
         print_overview(scenario, plan, [*grouped, *cut, *demanded], findings[on], findings[other])
         if on == "docker" and delayed:
             click.echo(_shaping(delayed))
+        if on == "docker" and rated:
+            click.echo(_short_queues(rated))
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))
 
 
-def _delayed(scenario: "Scenario") -> int:
-    """Return the number of links with more than a rate, which need netem or the box."""
+def _shaped(scenario: "Scenario") -> tuple[int, int]:
+    """Return the number of links with more than a rate, which need netem or the box, and of those
+    with a rate alone."""
     from ..scenario.reshaped_links import reshaped_links
     from ..shaping.backend import Backend, boxed
 
     backend, others = Backend(rate="tbf", delay="packets"), reshaped_links(scenario)
-    nodes = [boxed(node.link, backend, others.get(node.name, ())) for node in scenario.nodes]
-    return sum(nodes) + boxed(scenario.server.link, backend)
+    links = [(node.link, others.get(node.name, ())) for node in scenario.nodes]
+    links.append((scenario.server.link, ()))
+    plain = [link for link, faulty in links if not boxed(link, backend, faulty)]
+    rated = sum(bool(link.up.rate or link.down.rate) for link in plain)
+    return len(links) - len(plain), rated
 
 
 def _shaping(links: int) -> str:
@@ -170,6 +176,17 @@ def _shaping(links: int) -> str:
     return (
         f"shaping: {counted(links, 'link')} with delay, jitter or loss: by the kernel where it has "
         f"netem, else {held}; `emulate doctor` says which"
+    )
+
+
+def _short_queues(links: int) -> str:
+    """Return in words what queue `links` links with a rate alone have."""
+    from ..scenario.reading.wording import counted
+
+    return (
+        f"shaping: {counted(links, 'link')} with a rate alone: by tbf on the sender's host, where "
+        "TCP keeps the queue short, so one connection does not delay other packets; with a `delay` "
+        "by netem or a box, the queue fills as on a home's line"
     )
 
 

