@@ -17,7 +17,7 @@ from .fidelity.queue_counters import Queue
 from .link_schedule import LinkSchedule
 from .part_orders import PartSettings
 from .part_process import PartProcess
-from .presser import Presser
+from .presser import Press, Presser
 
 PARTING = 5.0
 """Seconds that a part has to say goodbye when its device leaves."""
@@ -42,6 +42,8 @@ class PartPowers:
         """Settings of the faults that the part itself plays."""
         self.presser = Presser()
         """Takes memory while a fault presses the device."""
+        self.pressing: Press | None = None
+        """The press that is under way, during which the part stands still."""
         self.closing = False
         """Whether the part has been asked to end."""
         self.parting: float | None = None
@@ -58,6 +60,12 @@ class PartPowers:
     def link_in_force(self) -> Link | None:
         """The link that the node should have now; None if no fault changes it."""
         return self._link.in_force
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the part has to stand still; a part that was asked to end never has."""
+        paused = self.faults.holds("pause") or self.pressing is not None
+        return paused and not self.closing
 
     def box_losses(self) -> dict[str, tuple[int, int]]:
         """Return the counts of the box as `BoxEnd.losses` does; empty without a box."""
@@ -76,12 +84,12 @@ class PartPowers:
     # -- the part's life -----------------------------------------------------------------------
 
     def boot(self, anew: bool = True) -> None:
-        """Start the part, paused if a fault pauses the device.
+        """Start the part, which stands still at once if it has to.
 
         With `anew` it is the next incarnation, otherwise the present one.
         """
         self.settings.booted(self.part.boot(anew))
-        if self.faults.holds("pause"):
+        if self.at_rest:
             self.pause()
         if self.closing:  # SIGTERM may have come before there was a part to pass it on to
             self.close()
@@ -190,8 +198,8 @@ class PartPowers:
             self.part.signal(signal.SIGCONT)
 
     def resume(self) -> None:
-        """Let the part go on."""
-        self.part.signal(signal.SIGCONT)
+        """Let the part go on, unless a press keeps it at rest."""
+        self._wake_part()
 
     def falsify(self, setting: Setting) -> None:
         """Let the part send lies in place of its gradients."""
@@ -202,14 +210,31 @@ class PartPowers:
         self.settings.change("falsify", None)
 
     def press(self, setting: Setting) -> None:
-        """Take memory. If memory runs out, the kernel kills the part: its score is the highest."""
+        """Begin to take memory, which `press_on` goes on with, while the part stands still.
+
+        If memory runs out, the kernel kills the part: its score is the highest.
+        """
         self.revive()
         limit = memory.limit()
-        if limit is not None:
-            self.presser.take(round(setting["share"] * limit), self._node.user)
+        if limit is None:
+            return
+        size = round(setting["share"] * limit)
+        self.pressing = Press(self.presser, size, self._node.user)
+        self.pause()
+
+    def press_on(self) -> None:
+        """Go on with the press that is under way; at its end let the part go on."""
+        if self.pressing is None:
+            return
+        self.pressing.go_on()
+        if self.pressing.over:
+            self.pressing = None
+            self._wake_part()
 
     def release(self) -> None:
         """Release the memory. The supervisor reports this, then boots a part that was killed."""
+        if self.pressing is not None:
+            self.pressing.begin()
         self.presser.release()
 
     def lag(self, setting: Setting) -> None:
@@ -264,5 +289,9 @@ class PartPowers:
         try:
             apply(commands())
         finally:
-            if self.closing or not self.faults.holds("pause"):
-                self.part.signal(signal.SIGCONT)
+            self._wake_part()
+
+    def _wake_part(self) -> None:
+        """Let the part go on, unless it has to stand still."""
+        if not self.at_rest:
+            self.part.signal(signal.SIGCONT)

@@ -1,14 +1,37 @@
-"""A process that takes memory in a container, as another program on the device would."""
+"""Takes memory in a container, as another program on the device would.
 
+Taking the memory costs processor time, which is not the device's. So the device's part stands still
+meanwhile, and the conductor lifts the CPU quota of the container.
+"""
+
+import select
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
+
+from .supervisor_reports import say
+
+HOLDER = Path(__file__).with_name("held_memory.py")
+"""The program of the process that holds the memory."""
 
 SCORE = Path("/proc/self/oom_score_adj")
 """The kernel's preference for this process when it has to kill one for want of memory."""
 
 FIRST = 1000
 """Score of a process that is killed before all others of its container."""
+
+LIFT, LOWER = "lift_quota", "lower_quota"
+"""Requests of a supervisor to the conductor: to lift the device's CPU quota, and to put back the
+quota that is in force. The conductor's answers have the same names. They are no verbs."""
+
+LONGEST = 10.0
+"""Real seconds after which a press does its next step without the answer or the memory."""
+
+_NUMBERS = count(1)
 
 
 class Presser:
@@ -19,15 +42,24 @@ class Presser:
         self._wanted = (0, 0)
 
     def take(self, size: int, user: int) -> None:
-        """Start the process, as the unprivileged `user`: it takes and touches `size` bytes."""
+        """Start the process, as the unprivileged `user`: it takes and holds `size` bytes."""
         self._wanted = (size, user)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, str(size)],
+            # isolated and without `site`: it starts in a tenth of the processor time
+            [sys.executable, "-I", "-S", str(HOLDER), str(size)],
             stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             user=user,
             group=user,
             extra_groups=[],
         )
+
+    def held(self) -> bool:
+        """Return whether the process has said that it holds the memory; call it until then."""
+        out = self._process.stdout if self._process is not None else None
+        if out is None or not select.select([out], [], [], 0)[0]:
+            return False
+        return bool(out.readline())  # else the kernel has killed the process
 
     def keep(self) -> None:
         """Start the process anew if the kernel has killed it, so that the pressure holds.
@@ -45,9 +77,64 @@ class Presser:
             return
         self._process.kill()
         self._process.wait()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        for end in (self._process.stdin, self._process.stdout):
+            if end is not None:
+                end.close()
         self._process = None
+
+
+class Press:
+    """A fault that begins: the quota is lifted, then the memory taken, then the quota put back.
+
+    Each step waits for the one before, but no longer than `LONGEST`. The part stands still from the
+    begin until the press is `over`.
+    """
+
+    def __init__(self, presser: Presser, size: int, user: int) -> None:
+        """Ask for the lifted quota; `presser` then takes `size` bytes as the `user`."""
+        self._presser, self._size, self._user = presser, size, user
+        self._number = next(_NUMBERS)
+        self.report: Callable[[], None] = lambda: None
+        """Called once, when the memory is held: it puts the fault on record."""
+        self.begun = False
+        """Whether the fault is on record."""
+        self.over = False
+        """Whether the quota in force is back, so that the part may go on."""
+        self._taking = False
+        self._asked, self._answered, self._until = "", False, 0.0
+        self._ask(LIFT)
+
+    def answer(self, order: dict[str, Any]) -> None:
+        """Take the conductor's answer; one to an earlier press is dropped."""
+        if order["press"] == self._number and order["verb"] == self._asked:
+            self._answered = True
+
+    def go_on(self) -> None:
+        """Do the steps that are due."""
+        late = time.monotonic() >= self._until
+        if not self._taking and not self.begun and (self._answered or late):
+            self._taking, self._until = True, time.monotonic() + LONGEST
+            self._presser.take(self._size, self._user)
+        elif self._taking and (late or self._presser.held()):
+            self.begin()
+        elif self.begun and (self._answered or late):
+            self.over = True
+
+    def begin(self) -> None:
+        """Put the fault on record, and ask for the quota in force; do so once.
+
+        A fault that ends before its memory is held is on record from its end to its end.
+        """
+        if not self.begun:
+            self._taking, self.begun = False, True
+            self.report()
+            self._ask(LOWER)
+
+    def _ask(self, what: str) -> None:
+        """Send the request `what` to the conductor."""
+        self._asked, self._answered = what, False
+        self._until = time.monotonic() + LONGEST
+        say(what, press=self._number)
 
 
 def die_first() -> None:
@@ -56,14 +143,3 @@ def die_first() -> None:
     A process may always raise its own score.
     """
     SCORE.write_text(str(FIRST), encoding="utf-8")
-
-
-def main() -> None:
-    """Take the memory, and hold it until standard input ends."""
-    held = bytearray(b"\1") * int(sys.argv[1])  # written to, so that each page is real
-    sys.stdin.buffer.read()
-    del held
-
-
-if __name__ == "__main__":
-    main()

@@ -27,6 +27,7 @@ from .fidelity.link_meter import LinkMeter, link_meter
 from .line_reader import LineReader
 from .part_orders import HOLD, ZERO
 from .part_powers import PartPowers
+from .presser import LIFT, LOWER
 from .revivals import Revivals
 from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_on, say
 
@@ -36,6 +37,9 @@ SAMPLING = 1.0
 LOOK, LONGEST_LOOK = 0.2, 1.0
 """Longest time between two looks whether the part has ended, which no event tells: emulated
 seconds, as each look takes some of the device's CPU quota, and at most so many real ones."""
+
+PRESS_LOOK = 0.02
+"""Real seconds between two looks at a press that is under way."""
 
 
 def main() -> None:
@@ -68,6 +72,8 @@ class Supervisor:
         """Measures the link, if the link is shaped."""
         self.revivals = Revivals()
         """Boots of a durable server, or of the evaluator, that died unasked."""
+        self._pressed: dict[str, Any] = {}
+        """The order of the press that is under way."""
         self.holds: dict[str, Any] = {}
         """Changed delays of the messages that the server receives, by node."""
         self.sent_delay = self.powers.sent_delay()
@@ -111,6 +117,7 @@ class Supervisor:
             self._change_link(now)
             self._revive()
             self.powers.presser.keep()
+            self.powers.press_on()
             if self.battery is not None and not self.powers.closing:
                 self._drain(self.battery, now)
             if self.powers.parting is not None and now >= self.powers.parting:
@@ -160,7 +167,8 @@ class Supervisor:
         dated = [self.powers.schedule.due, *(at for at, _ in self.later)]
         due = min([sample, *parting, *battery, *meter, *dated])
         wait = self.clock.real(max(0.0, due - self.clock.now()))
-        return min(LOOK if self.powers.closing else self._look, wait)
+        look = LOOK if self.powers.closing else self._look
+        return min(look if self.powers.pressing is None else PRESS_LOOK, wait)
 
     def _finished(self) -> bool:
         """Return whether the supervisor's work is over; report a part that ended unasked.
@@ -176,13 +184,19 @@ class Supervisor:
         if code and not powers.closing:
             cause = self.part.memory_cause()
             powers.starved = powers.faults.holds("press") and bool(cause)
-            returns = powers.starved and any(order["verb"] == "release" for _, order in self.later)
+            returns = powers.starved and self._releases()
             revived = self.revivals.allows(self.node.part, self.clock.now())
             say("exit", code=code, cause=cause, returns=returns or revived)
             if revived:
                 powers.boot()
                 return False
         return code == 0 or powers.closing or not powers.on_device
+
+    def _releases(self) -> bool:
+        """Return whether a memory fault that the device drew itself is going to end."""
+        if self.powers.pressing is not None and self._pressed.get("lasts") is not None:
+            return True
+        return any(order["verb"] == "release" for _, order in self.later)
 
     # -- orders --------------------------------------------------------------------------------
 
@@ -196,13 +210,34 @@ class Supervisor:
             self.powers.settings.change(HOLD, self.holds)
         elif verb == ZERO:
             self.powers.schedule.begin(order["at"])
+        elif verb in (LIFT, LOWER):
+            if self.powers.pressing is not None:
+                self.powers.pressing.answer(order)
         elif self.powers.faults.changes(verb, order.get("fault", "")):
             perform(self.powers, verb, setting)
-            self._report(verb, setting, order.get("planned"))
+            if verb == "press" and self.powers.pressing is not None:
+                self._pressed = order
+                self.powers.pressing.report = lambda: self._did(order)
+            else:
+                self._did(order)
             self._report_delay()
         elif "planned" in order and verbs.begins(verb):
             facts = {"fault": order["fault"], "verb": verb, "planned": order["planned"]}
             say("overlap", **facts, lasts=None)
+
+    def _did(self, order: dict[str, Any]) -> None:
+        """Report the verb of `order`, which was done just now, and plan the end of its fault."""
+        self._report(order["verb"], order.get("setting"), order.get("planned"))
+        self._plan_end(order)
+
+    def _plan_end(self, order: dict[str, Any]) -> None:
+        """Plan the end of the fault of `order`, if the device drew it itself, and not for good.
+
+        Its duration counts from now: the moment at which the verb was done, as the log has it.
+        """
+        if order.get("lasts") is not None:
+            end = {"verb": order["end"], "fault": order["fault"]}
+            self.later.append((self.clock.now() + order["lasts"], end))
 
     def _close(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask the part to end, by the signal `how`, and plan no more ends of faults."""
@@ -251,15 +286,14 @@ class Supervisor:
                 continue
             order = {"verb": drawn["begin"], "fault": drawn["fault"]}
             faults, lasts = self.powers.faults, drawn["lasts"]
+            ends = {"end": drawn["end"], "lasts": lasts}
             held = faults.holds(drawn["begin"])
             if faults.prolongs(drawn["begin"], lasts) and held:
                 say("overlap", **order, lasts=lasts)
-            self.obey({**order, "setting": drawn.get("setting")})
-            if lasts is not None:
-                # counted from the moment at which the verb was done, as the log has it
-                until = self.clock.now() + lasts
-                self.later.append((until, {**order, "verb": drawn["end"]}))
-            elif verbs.row(drawn["begin"]).silences:
+            self.obey({**order, **ends, "setting": drawn.get("setting")})
+            if held:  # its verb was not done anew
+                self._plan_end({**order, **ends})
+            if lasts is None and verbs.row(drawn["begin"]).silences:
                 say("lost")  # the device is gone for good, which no record of a verb says
 
     def _take_last_records(self) -> None:

@@ -127,7 +127,7 @@ VERBS = (
     Verb(
         "press",
         undone_by="release",
-        done="Another process on a device took the `share` in `setting` of the memory limit. A "
+        done="Another process on a device holds the `share` in `setting` of the memory limit. A "
         "worker that the kernel kills then has an `exit`.",
         undone="The memory was released; a worker that was killed for want of memory boots again.",
         silences=False,

@@ -25,11 +25,12 @@ def test_it_touches_the_memory_and_gives_it_back() -> None:
     presser = Presser()
     presser.take(48 << 20, os.getuid())
     until = time.monotonic() + 20
+    while not presser.held():
+        assert time.monotonic() < until
+        time.sleep(0.01)
     pid = child()
     assert pid is not None
-    while resident(pid) < 48 << 20:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    assert resident(pid) >= 48 << 20
     presser.release()
     assert not Path(f"/proc/{pid}").exists()
     presser.release()  # nothing is left to release

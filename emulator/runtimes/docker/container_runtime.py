@@ -7,6 +7,7 @@ the server's log.
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from docker import DockerClient
 
@@ -16,6 +17,7 @@ from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
 from ...models.saved_model import part_of
 from ...node.part_orders import HOLD, ZERO
+from ...node.presser import LIFT, LOWER
 from ...node.roll import FILE as HELLOS
 from ...node.roll import members
 from ...runs.conductor import RunView
@@ -50,6 +52,9 @@ LAST_REPORTS = 2.0
 
 LOOK = 0.1
 """Real seconds between looks at the server's log."""
+
+ENGINE_LOOK = 0.01
+"""Real seconds between looks whether a call to the engine has come to its end."""
 
 
 def _size(path: Path) -> int:
@@ -242,7 +247,7 @@ class DockerRuntime:
             self._take(timeout)
 
     def _take(self, timeout: float) -> None:
-        for news in self._stdio.read(timeout):
+        for news in self._stdio.read(min(timeout, ENGINE_LOOK) if self._engine.busy else timeout):
             if news.node == BOX:
                 self._hear_box(news)
             elif isinstance(news, OutputEnded):
@@ -252,6 +257,8 @@ class DockerRuntime:
                     self._reports.ended(news.node)
             elif news.fact and news.fact["what"] == HOLD:
                 self._hold(news.node, news.fact["delay"])
+            elif news.fact and news.fact["what"] in (LIFT, LOWER):
+                self._lift(news.node, news.fact)
             elif news.fact and news.fact["what"] == "drawn":
                 self._engine.draw(news.node, news.fact)
             else:
@@ -295,6 +302,15 @@ class DockerRuntime:
     def _hold(self, node: str, delay: dict[str, float]) -> None:
         """Tell the server's supervisor for how long to hold back the messages of `node`."""
         self._stdio.tell(SERVER, {"verb": HOLD, "node": node, "delay": delay})
+
+    def _lift(self, node: str, asked: dict[str, Any]) -> None:
+        """Lift or put back the CPU quota of `node`, as its supervisor asked, and answer."""
+        what, press = asked["what"], asked["press"]
+
+        def answer(now: float) -> None:
+            self._stdio.tell(node, {"verb": what, "press": press})
+
+        self._engine.lift(node, what == LIFT, answer)
 
     def _begin_links(self, zero: float) -> None:
         """Tell the devices whose links change by themselves the run's `zero`, a time of the

@@ -39,20 +39,22 @@ class Done(NamedTuple):
 
 @dataclass
 class _Order:
-    """A verb for a container."""
+    """A change of a container."""
 
-    action: Action
-    kind: str
-    """Kind of the fault that began, of those that overlap."""
-    planned: float | None
+    name: str
+    """Name of the change, for errors."""
+    do: Callable[[ContainerPowers], None]
+    fact: dict[str, Any] | None
+    """The report; None: the change has no record."""
     then: Callable[[float], None] = lambda now: None
-    """Called with the time when the verb is done."""
+    """Called with the time when the change is done."""
 
 
 @dataclass
 class _Node:
     """The faults on a device, and the calls to the engine for it."""
 
+    name: str
     powers: ContainerPowers
     counts: FaultCounts = field(default_factory=FaultCounts)
     waiting: deque[_Order] = field(default_factory=deque)
@@ -61,7 +63,10 @@ class _Node:
 
 
 class EngineFaults:
-    """Plays the verbs with `by="engine"` to the containers of a run. For one thread."""
+    """Plays the verbs with `by="engine"` to the containers of a run. For one thread.
+
+    The engine also lifts the CPU quota of a device for another fault, as `lift` says.
+    """
 
     def __init__(
         self,
@@ -82,6 +87,19 @@ class EngineFaults:
     def perform(self, action: Action, planned: float) -> None:
         """Begin to do an `action` of the timeline, which is due at `planned`."""
         self._obey(action, planned)
+
+    def lift(self, node: str, lifted: bool, then: Callable[[float], None]) -> None:
+        """Let the container of `node` use a whole core if `lifted`, else its quota in force.
+
+        Call `then` when that is done. A verb that comes between the two changes the quota in force.
+        """
+        do = ContainerPowers.lift if lifted else ContainerPowers.lower
+        self._order(self._node(node), _Order(f"CPU quota of {node}", do, None, then))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call to the engine is under way."""
+        return any(node.call is not None for node in self._nodes.values())
 
     def draw(self, node: str, drawn: Mapping[str, Any]) -> None:
         """Begin the fault that a device has drawn, and plan its end.
@@ -126,35 +144,53 @@ class EngineFaults:
         self, action: Action, planned: float | None, then: Callable[[float], None] | None = None
     ) -> bool:
         """Let `action` be done, unless another fault of its verb holds the device."""
-        node = self._nodes.get(action.node)
-        if node is None:
-            container = spec.name(self._run, action.node)
-            powers = ContainerPowers(
-                self._client, container, self._cpus[action.node], self._clock.dilation
-            )
-            node = self._nodes[action.node] = _Node(powers)
+        node = self._node(action.node)
         if not node.counts.changes(action.verb, action.fault):
             if planned is not None and action.begins:
                 self._overlap(action, self._clock.now(), planned=planned, lasts=None)
             return False
-        order = _Order(action, node.counts.kind(action.verb), planned)
+        fact = {
+            "what": verbs.record(action.verb),
+            "fault": node.counts.kind(action.verb),
+            "begins": action.begins,
+            "planned": planned,
+        }
+        setting = {} if action.setting is None else {"setting": action.setting}
+        order = _Order(
+            f"{action.verb} of {action.node}",
+            lambda powers: perform(powers, action.verb, action.setting),
+            {**fact, **setting},
+        )
         if then is not None:
             order.then = then
+        self._order(node, order)
+        return True
+
+    def _node(self, name: str) -> _Node:
+        """Return the faults on the device `name`."""
+        if name not in self._nodes:
+            container = spec.name(self._run, name)
+            powers = ContainerPowers(
+                self._client, container, self._cpus[name], self._clock.dilation
+            )
+            self._nodes[name] = _Node(name, powers)
+        return self._nodes[name]
+
+    def _order(self, node: _Node, order: _Order) -> None:
         node.waiting.append(order)
         self._next(node)
-        return True
 
     def _next(self, node: _Node) -> None:
         if node.call is None and node.waiting:
-            node.call = self._pool.submit(self._call, node.powers, node.waiting[0].action)
+            node.call = self._pool.submit(self._call, node, node.waiting[0])
 
-    def _call(self, powers: ContainerPowers, action: Action) -> float | None:
-        """Do `action`; return the time after, None if the container runs no more."""
-        with refusals(f"{action.verb} of {action.node}"):
+    def _call(self, node: _Node, order: _Order) -> float | None:
+        """Do `order`; return the time after, None if the container runs no more."""
+        with refusals(order.name):
             try:
-                perform(powers, action.verb, action.setting)
+                order.do(node.powers)
             except APIError:
-                if self._runs(action.node):
+                if self._runs(node.name):
                     raise
                 return None
         return self._clock.now()
@@ -176,12 +212,4 @@ class EngineFaults:
         if now is None:
             return []
         order.then(now)
-        action = order.action
-        fact = {
-            "what": verbs.record(action.verb),
-            "fault": order.kind,
-            "begins": action.begins,
-            "planned": order.planned,
-        }
-        setting = {} if action.setting is None else {"setting": action.setting}
-        return [Done(now, name, {**fact, **setting})]
+        return [] if order.fact is None else [Done(now, name, order.fact)]

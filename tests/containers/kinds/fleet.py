@@ -41,7 +41,7 @@ devices:
       {{kind: slow, factor: 50%, per_iteration: 4%, lasts: 2s}}]}}]}}
   - {{name: straggler, link: {OWN}}}
   - {{name: small, link: {OWN}}}
-  - {{name: large, link: {OWN}, profile: {{memory: 1GiB}}}}
+  - {{name: large, link: {OWN}, profile: {{memory: 512MiB}}}}
   - {{name: degraded, link: {NEAR}}}
   - {{name: rated, link: {RATED}}}
   - {{name: lossy, link: {RATED}}}
@@ -82,6 +82,7 @@ faults:
   - {{kind: slow, nodes: [quota], factor: 25%, at: 11200ms, lasts: 4s}}
   - {{kind: straggler, nodes: [straggler], delay: 800ms, at: 3800ms, lasts: 14s}}
   - {{kind: crash, nodes: [straggler], at: 10600ms, lasts: 1200ms}}
+  - {{kind: memory, nodes: [quota], takes: 30%, at: 12200ms, lasts: 2400ms}}
   - {{kind: memory, nodes: [small], takes: 75%, at: 15s, lasts: 7s}}
   - {{kind: memory, nodes: [large], takes: 75%, at: 16s, lasts: 7s}}
   - {{kind: degrade, nodes: [degraded], rate: 5%, delay: 200ms, at: 7600ms, lasts: 5200ms}}

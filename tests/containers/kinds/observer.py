@@ -26,7 +26,7 @@ each of many containers would take the cores that the fleet needs."""
 RULES = "nft list ruleset; cat /proc/net/snmp"
 """Command that shows nft's rules and TCP's counters."""
 
-_ROLES = {b"emulator.node.role": "part", b"emulator.node.presser": "presser"}
+_ROLES = {b"emulator.node.role": "part", b"held_memory.py": "presser"}
 
 
 class Sample(NamedTuple):
@@ -46,6 +46,8 @@ class Sample(NamedTuple):
     """CPU quota in cores; None without one."""
     sent: int
     """Bytes that the interface has sent."""
+    memory: int
+    """Bytes of memory that the kernel counts for the container."""
 
 
 class LinkSample(NamedTuple):
@@ -64,6 +66,7 @@ class _Watched:
     pid: int
     processes: Path
     quota: Path
+    memory: Path
     link: "LinkWatch | None" = None
 
 
@@ -132,7 +135,8 @@ class Observer(threading.Thread):
                 part, stopped = pid, state == "T"
                 arguments = b" ".join(command.split(b"\0")[3:]).decode().strip()
         sent = _sent(watched.pid)
-        return Sample(now, part, arguments, stopped, pressers, _cores(watched.quota), sent)
+        quota, memory = _cores(watched.quota), int(watched.memory.read_text())
+        return Sample(now, part, arguments, stopped, pressers, quota, sent, memory)
 
     def _command(self, pid: int) -> bytes:
         """Return the command line of the process `pid`; it changes when the process has begun."""
@@ -163,18 +167,21 @@ class LinkWatch(threading.Thread):
             self.samples.append(LinkSample(at, text))
 
 
-def _cgroup(pid: int) -> tuple[Path, Path]:
-    """Return the files with the process ids and the CPU quota of the group of `pid`."""
+def _cgroup(pid: int) -> tuple[Path, Path, Path]:
+    """Return the files with the processes, quota and bytes of memory of the group of `pid`."""
     root = Path("/sys/fs/cgroup")
+    places: dict[str, Path] = {}
     for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
-        if "cpu" in controllers.split(","):
-            place = root / "cpu" / path.lstrip("/")
-            return place / "cgroup.procs", place / "cpu.cfs_quota_us"
         if not controllers and not (root / "cpu").exists():
             place = root / path.lstrip("/")
-            return place / "cgroup.procs", place / "cpu.max"
-    raise FileNotFoundError(f"process {pid} has no group of its own for processor time")
+            return place / "cgroup.procs", place / "cpu.max", place / "memory.current"
+        for name in controllers.split(","):
+            places[name] = root / name / path.lstrip("/")
+    if not {"cpu", "memory"} <= places.keys():
+        raise FileNotFoundError(f"process {pid} has no groups of its own")
+    cpu, memory = places["cpu"], places["memory"]
+    return cpu / "cgroup.procs", cpu / "cpu.cfs_quota_us", memory / "memory.usage_in_bytes"
 
 
 def _cores(quota: Path) -> float | None:

@@ -4,6 +4,9 @@ from statistics import median
 
 import pytest
 
+from tests.containers.kinds.conftest import CLOCKS
+from tests.containers.kinds.fleet import LATE
+
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
 
 
@@ -15,8 +18,10 @@ def test_a_slow_device_has_a_share_of_its_quota(fleet, node, begin, end, quotas)
     """Through a crash, too: a device that boots is as slow as before."""
     own, *changed = quotas
     assert fleet.samples[node][-1].quota == own
-    slow, back = fleet.changes(node, lambda look: look.quota)
+    slow, *lifts, back = fleet.changes(node, lambda look: look.quota)
     assert [slow.value, back.value] == changed
+    # memory is taken outside the quota, if somebody looked just then
+    assert {lift.value for lift in lifts} <= ({None, slow.value} if node == "quota" else set())
     assert slow.within(begin) and back.within(end)
     throttle, unthrottle = fleet.said("throttle", node=node) + fleet.said("unthrottle", node=node)
     assert throttle["setting"] == {"factor": 0.25} and throttle["fault"] == "slow"
@@ -64,6 +69,36 @@ def test_a_straggler_waits_before_each_gradient(fleet):
     after = [record["at"] for record in fleet.updates("straggler", 18.7, 20.4)]
     assert len(after) > 2 and len(fleet.updates("calm", 4.3, 8.0)) > 5
     assert fleet.incarnations("straggler") == [0, 1]
+
+
+def test_a_worker_stands_still_while_its_quota_is_lifted(fleet):
+    looks = [look for look in fleet.samples["quota"] if look.at > 0]
+    assert all(look.stopped for look in looks if look.quota is None)
+    (press,) = fleet.said("press", node="quota")
+    assert not [look for look in looks if look.stopped and look.at > press["at"] + 1.0]
+    assert fleet.updates("quota", press["at"], 20.4) and fleet.incarnations("quota") == [0]
+
+
+PRESSED = [
+    ("quota", 12.2, 14.6, 0.3, 256 << 20),
+    ("small", 15.0, 22.0, 0.75, 256 << 20),
+    ("large", 16.0, 23.0, 0.75, 512 << 20),
+]
+
+
+@pytest.mark.parametrize(("node", "begin", "end", "share", "limit"), PRESSED)
+def test_memory_is_held_once_it_is_on_record(fleet, node, begin, end, share, limit):
+    """By the kernel's count of bytes, seen from outside."""
+    (press,), (release,) = (fleet.said(what, node=node) for what in ("press", "release"))
+    looks, taken = fleet.samples[node], share * limit
+    before = [look.memory for look in looks if look.at < begin - CLOCKS][-1]
+    first = next(look.memory for look in looks if look.at > press["at"] + CLOCKS)
+    after = next(look.memory for look in looks if look.at > release["at"] + CLOCKS)
+    own = 0 if node == "small" else before  # whose worker is killed
+    assert before < taken or own
+    assert first > own + 0.95 * taken, (before, first)
+    assert after < first - 0.9 * taken, (first, after)
+    assert press["at"] < begin + LATE and press["setting"] == {"share": share}
 
 
 def test_memory_is_taken_and_released(fleet):

@@ -140,3 +140,74 @@ def test_a_drawn_fault_under_another_of_its_verb_is_reported(
         {**overlap, "lasts": 5.0},
         {**overlap, "lasts": None},
     ]
+
+
+def lifts(faults: EngineFaults, node: str, lifted: bool) -> None:
+    """Lift the quota of `node`, or put it back, and wait until that is done."""
+    answers: list[float] = []
+    faults.lift(node, lifted, answers.append)
+    until = time.monotonic() + 10
+    while not answers:
+        assert time.monotonic() < until
+        assert faults.tick(time.monotonic()) == []  # it is no fault, and has no record
+    assert len(answers) == 1 and not faults.busy
+
+
+def test_a_lifted_quota_comes_back(faults: EngineFaults, engine: Engine) -> None:
+    for node in ("b", "a"):  # without a quota there is nothing to lift
+        lifts(faults, node, True)
+        lifts(faults, node, False)
+    assert engine.quotas == [("emulate-r-b", -1), ("emulate-r-b", 20_000)]
+
+
+@pytest.mark.parametrize("node", ["a", "b"])
+@pytest.mark.parametrize("verbs", ["t", "u", "tu", "ut"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_quota_in_force_comes_back_wherever_a_slow_fault_begins_and_ends(
+    faults: EngineFaults, engine: Engine, node: str, verbs: str, place: int
+) -> None:
+    """Verbs come before, during and behind the lift; `u` alone ends an earlier fault."""
+    if verbs[0] == "u":
+        faults.perform(throttle(node, 0.5), 1.0)
+        done(faults, 1)
+
+    def play() -> None:
+        for verb in verbs:
+            act = throttle(node) if verb == "t" else Action("unthrottle", node, "slow")
+            faults.perform(act, 2.0)
+        done(faults, len(verbs))
+
+    steps = [lambda: lifts(faults, node, True), lambda: lifts(faults, node, False)]
+    steps.insert(place, play)
+    for step in steps:
+        step()
+        if place == 1 and step is play:  # the quota is lifted
+            assert not engine.quotas or engine.quotas[-1][1] == -1
+    own = {"a": (-1, 25_000), "b": (20_000, 5_000)}[node]
+    last = engine.quotas[-1][1] if engine.quotas else -1
+    assert last == own[verbs[-1] == "t"]
+
+
+def test_a_verb_that_comes_while_a_quota_is_lifted_is_done_without_a_call(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    lifts(faults, "b", True)
+    faults.perform(throttle("b"), 2.0)
+    (begun,) = done(faults, 1)
+    assert begun.fact["what"] == "throttle" and engine.quotas == [("emulate-r-b", -1)]
+    lifts(faults, "b", False)
+    assert engine.quotas[1:] == [("emulate-r-b", 5_000)]
+
+
+def test_a_lift_of_a_container_that_has_ended_is_not_answered(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    engine.refuses, engine.runs = True, False
+    faults.lift("b", True, lambda now: pytest.fail("it was not lifted"))
+    until = time.monotonic() + 10
+    while faults.busy:
+        assert faults.tick(time.monotonic()) == [] and time.monotonic() < until
+    engine.runs = True
+    faults.lift("b", True, lambda now: None)
+    with pytest.raises(DeploymentError, match="CPU quota of b: Docker refused"):
+        done(faults, 1)
