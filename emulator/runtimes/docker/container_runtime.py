@@ -29,7 +29,6 @@ from ...world.reshaping import VERB
 from ...world.roles import SERVER
 from ...world.verbs import Action
 from .cleanup import clean_up
-from .client import finished
 from .engine_faults import EngineFaults
 from .exits import Exits
 from .host_log import HostLog
@@ -91,6 +90,7 @@ class DockerRuntime:
         cpus = {device.name: device.cpu for device in world.scenario.nodes}
         self._engine = EngineFaults(client, folder.run, cpus, self._clock)
         self._waves: Waves | None = None
+        self._launcher: Launcher | None = None
         self._ended: set[str] = set()
         """Nodes whose container has ended."""
         self.unanswered: set[str] = set()
@@ -117,6 +117,7 @@ class DockerRuntime:
         made = self._exits, self._node_logs, self._view, survivors, lives
         self._reports = Reports(*made, self._clock, self._host, self._world.gateways)
         launcher = Launcher(self._client, self._folder, self._world, self._stdio, self._exits)
+        self._launcher = launcher
         self.unanswered = launcher.unanswered
         self._view.progress("network")
         if self._world.gateways:
@@ -127,11 +128,11 @@ class DockerRuntime:
         if self._box is not None:
             self._start_box(launcher, self._box)
         self._world.write_server()
-        finished(launcher.start, SERVER)  # alone: the others are told its address
+        launcher.finish(launcher.start, SERVER)  # alone: the others are told its address
         self._stdio.listen(SERVER)
         self._world.write_gateways()
         for gateway in self._world.gateways:
-            launcher.start(gateway)
+            launcher.finish(launcher.start, gateway)
             self._stdio.listen(gateway)
         self._world.write_nodes(launcher.server_address())
         gathering = launcher.gathering()
@@ -175,10 +176,13 @@ class DockerRuntime:
         self._stdio.tell(action.node, {**order, "setting": action.setting})
 
     def cancel(self, reason: str = "canceled") -> None:
-        self._view.progress("stopping")  # first: starts under way take seconds to end
+        begun = self._log.zero is not None
+        ends = "stopping" if begun else "stopping: the engine makes what it was asked for"
+        self._view.progress(ends)  # first: starts under way take seconds to end
         self._end_starts()
-        if self._log.zero is None:
-            return  # the run has not begun: there is no model that the server should write
+        if not begun:  # there is no model that the server should write
+            self._view.progress("removing the containers")
+            return
         order = {"verb": "stop", "reason": reason}
         if SERVER not in self._ended and self._stdio.tell(SERVER, order):
             self._await_server()
@@ -197,10 +201,15 @@ class DockerRuntime:
             self._stdio.listen(node)
 
     def _end_starts(self) -> None:
-        """Wait for the starts under way, and begin no other."""
+        """Wait for the engine's answers to the starts under way, and begin no other."""
+        if self._launcher is None:
+            return
+        self._launcher.end()
         if self._waves:
             self._waves.close()
             self._waves = None
+        self._launcher.close()
+        self._launcher = None
 
     def _give_up(self) -> None:
         """End the run, as no device is left; messages on their way may still arrive."""

@@ -1,8 +1,9 @@
 """Creates the network of a run, and starts the containers on it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import requests
 from docker import DockerClient
@@ -12,13 +13,16 @@ from ...runs.folder import RunFolder
 from ...scenario import Device
 from ...world.roles import SERVER
 from . import labels, owners, spec
-from .client import finished, refusals
+from .client import refusals
 from .exits import Exits
 from .gathering import Gathering
 from .prepare import Prepared
 from .spec import BOX
 from .stdio import Stdio
 from .ways import addresses
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SUBNETS = 5
 """Subnets that the engine may give to others before it counts as a failure."""
@@ -36,8 +40,27 @@ class Launcher:
         self._network = spec.name(folder.run, "wan")
         self._devices = {device.name: device for device in world.scenario.nodes}
         self._server: Any = None
+        self._calls = ThreadPoolExecutor(1)
+        self._ending = False
         self.unanswered: set[str] = set()
         """Names of things that the engine may be making though it has not answered in time."""
+
+    def finish(self, call: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+        """Return the result of `call`, which asks the engine for something.
+
+        A signal that ends the run is raised at once; `close` then waits for the end of the call, as
+        the engine would serve an abandoned request all the same, and nothing would remove the new
+        thing. For one thread.
+        """
+        return self._calls.submit(call, *args, **options).result()
+
+    def end(self) -> None:
+        """Start no further container: the containers that are being made stay as they are."""
+        self._ending = True
+
+    def close(self) -> None:
+        """Wait for the call of `finish` that is under way, if a signal has left one."""
+        self._calls.shutdown(cancel_futures=True)
 
     def create_network(self) -> None:
         """Create the network. Raises DeploymentError if its subnet has no room for all nodes."""
@@ -73,17 +96,17 @@ class Launcher:
     def _create_network(self, subnet: str | None = None) -> Any:
         options = spec.network(self._network, self._labels(SERVER), subnet)
         with self._making(self._network):
-            return finished(self._client.networks.create, **options)
+            return self.finish(self._client.networks.create, **options)
 
     def start_box(self) -> None:
         """Create and start the box, which must serve before the nodes behind it start."""
         run, marks = self._folder.run, self._labels(BOX)
         image, seed = self._world.image, self._world.scenario.seed
         with refusals("starting the box that delays packets"):
-            finished(self._client.volumes.create, **spec.box_volume(run, marks))
+            self.finish(self._client.volumes.create, **spec.box_volume(run, marks))
             with self._making(spec.name(run, BOX)):
                 options = spec.box(run, image, marks, seed, self._world.files)
-                container = finished(self._client.containers.create, **options)
+                container = self.finish(self._client.containers.create, **options)
             self._stdio.open(self._client, BOX, str(container.id))
             self._exits.created(BOX, str(container.id))
             container.start()
@@ -97,6 +120,8 @@ class Launcher:
         with refusals(f"starting {node}"):
             with self._making(spec.name(self._folder.run, node)):
                 container = self._client.containers.create(**spec.container(wanted))
+            if self._ending:
+                return self._clock.now()
             # attached before the start, so that no output is missed
             self._stdio.open(self._client, node, str(container.id))
             self._exits.created(node, str(container.id), wanted.memory)

@@ -1,5 +1,6 @@
 """The network of a run with bottlenecks, while other runs make theirs."""
 
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,6 +36,7 @@ def _launcher(taken: int) -> Launcher:
         "_world": world,
         "_folder": folder,
         "unanswered": set(),
+        "_calls": ThreadPoolExecutor(1),
     }
     return made
 
