@@ -21,6 +21,7 @@ from emulator.runs.conductor import run
 from emulator.runs.folder import RunFolder, create
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.prepare import Prepared
+from emulator.runtimes.docker.stdio import OutputEnded, Said
 from emulator.scenario import loads
 from emulator.transport.secrets import Token
 from tests.runtimes.docker.test_configs import configs
@@ -96,6 +97,14 @@ class SlowEngine:
     remove_network = remove_volume = remove_container
 
 
+class QuietWires(Wires):
+    """Containers that say nothing."""
+
+    def read(self, timeout: float) -> list[Said | OutputEnded]:
+        time.sleep(min(timeout, 0.05))
+        return []
+
+
 STAGES = [
     (signal.SIGINT, "create", "wan"),
     (signal.SIGINT, "create", "server"),
@@ -131,7 +140,7 @@ def test_a_signal_ends_the_making_behind_the_calls_in_hand(
     client: Any = SimpleNamespace(api=engine, info=engine.info, **engine.makers)
     known = replace(configs(text=FORTY), secrets=defaultdict(lambda: Token("device", "secret")))
     world = Prepared(loads(FORTY), folder, known, "image", folder.path)
-    view, wires = Onlooker(), Wires()
+    view, wires = Onlooker(), QuietWires()
     view.progress = lambda text: said.append((time.monotonic(), text))  # type: ignore[method-assign]
     runtime = DockerRuntime(client, folder, world, view, Load(), wires)  # type: ignore[arg-type]
     with canceling(), pytest.raises(Canceled):
