@@ -177,7 +177,7 @@ class DockerRuntime:
 
     def cancel(self, reason: str = "canceled") -> None:
         begun = self._log.zero is not None
-        ends = "stopping" if begun else "stopping: the engine makes what it was asked for"
+        ends = "stopping" if begun else "stopping: waiting for the containers that are being made"
         self._view.progress(ends)  # first: starts under way take seconds to end
         self._end_starts()
         if not begun:  # there is no model that the server should write

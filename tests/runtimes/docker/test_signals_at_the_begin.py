@@ -154,5 +154,5 @@ def test_a_signal_ends_the_making_behind_the_calls_in_hand(
     assert ended - signaled < 5 * TAKES
     time.sleep(0.05)
     assert engine.made == {}
-    assert words == "stopping: the engine makes what it was asked for"
+    assert words == "stopping: waiting for the containers that are being made"
     assert [text for _, text in later] == ["removing the containers"]
