@@ -219,7 +219,7 @@ class PartPowers:
         if limit is None:
             return
         size = round(setting["share"] * limit)
-        self.pressing = Press(self.presser, size, self._node.user)
+        self.pressing = Press(self.presser, size, self._node.user, self.clock)
         self.pause()
 
     def press_on(self) -> None:

@@ -7,12 +7,12 @@ meanwhile, and the conductor lifts the CPU quota of the container.
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from ..world.emulated_clock import EmulatedClock
 from .supervisor_reports import say
 
 HOLDER = Path(__file__).with_name("held_memory.py")
@@ -29,7 +29,7 @@ LIFT, LOWER = "lift_quota", "lower_quota"
 quota that is in force. The conductor's answers have the same names. They are no verbs."""
 
 LONGEST = 10.0
-"""Real seconds after which a press does its next step without the answer or the memory."""
+"""Emulated seconds after which a press does its next step without the answer or the memory."""
 
 _NUMBERS = count(1)
 
@@ -90,9 +90,9 @@ class Press:
     begin until the press is `over`.
     """
 
-    def __init__(self, presser: Presser, size: int, user: int) -> None:
+    def __init__(self, presser: Presser, size: int, user: int, clock: EmulatedClock) -> None:
         """Ask for the lifted quota; `presser` then takes `size` bytes as the `user`."""
-        self._presser, self._size, self._user = presser, size, user
+        self._presser, self._size, self._user, self._clock = presser, size, user, clock
         self._number = next(_NUMBERS)
         self.report: Callable[[], None] = lambda: None
         """Called once, when the memory is held: it puts the fault on record."""
@@ -111,9 +111,9 @@ class Press:
 
     def go_on(self) -> None:
         """Do the steps that are due."""
-        late = time.monotonic() >= self._until
+        late = self._clock.now() >= self._until
         if not self._taking and not self.begun and (self._answered or late):
-            self._taking, self._until = True, time.monotonic() + LONGEST
+            self._taking, self._until = True, self._clock.now() + LONGEST
             self._presser.take(self._size, self._user)
         elif self._taking and (late or self._presser.held()):
             self.begin()
@@ -133,7 +133,7 @@ class Press:
     def _ask(self, what: str) -> None:
         """Send the request `what` to the conductor."""
         self._asked, self._answered = what, False
-        self._until = time.monotonic() + LONGEST
+        self._until = self._clock.now() + LONGEST
         say(what, press=self._number)
 
 

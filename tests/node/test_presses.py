@@ -3,6 +3,7 @@
 import itertools
 import signal
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -54,9 +55,10 @@ class Device:
         monkeypatch.setattr("emulator.node.memory.limit", lambda: 256 << 20)
         for module in ("supervisor", "presser"):
             monkeypatch.setattr(f"emulator.node.{module}.say", self._say)
-        monkeypatch.setattr(presser.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(presser, "_NUMBERS", itertools.count(1))
         self.supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
+        clock: Any = SimpleNamespace(now=lambda: self.now)
+        self.supervisor.clock = self.supervisor.powers.clock = clock
         self.part: Any = Part()
         self.supervisor.part = self.supervisor.powers.part = self.part
         hand = self.supervisor.powers.presser
