@@ -2,14 +2,18 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from docker.errors import APIError, NotFound
 
 from emulator.errors import DeploymentError
+from emulator.runs.folder import create
 from emulator.runtimes.docker.engine_faults import Done, EngineFaults
+from emulator.runtimes.docker.stdio import Said
 from emulator.world.verbs import Action
+from tests.runtimes.docker.test_exits import SCENARIO, Played
 
 DRAWN = {"fault": "slow", "begin": "throttle", "end": "unthrottle", "setting": {"factor": 0.5}}
 
@@ -211,3 +215,33 @@ def test_a_lift_of_a_container_that_has_ended_is_not_answered(
     faults.lift("b", True, lambda now: None)
     with pytest.raises(DeploymentError, match="CPU quota of b: Docker refused"):
         done(faults, 1)
+
+
+def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
+    tmp_path: Path, engine: Engine
+) -> None:
+    text = SCENARIO.replace("{name: far}", "{name: far, profile: {cpu: 20%}}")
+    play = Played(create("pair", tmp_path), text=text)
+    play.runtime._engine._client = engine  # type: ignore[assignment]
+    play.begin()
+    answers: list[tuple[str, dict[str, Any]]] = []
+    play.wires.tell = lambda node, order: bool(answers.append((node, order)) or True)  # type: ignore[method-assign]
+    calls = [("lift_quota", 1), ("lower_quota", 1), ("lift_quota", 2)]
+    play.wires.news += [
+        [Said("far", "", {"what": what, "now": time.monotonic(), "press": press})]
+        for what, press in calls
+    ]
+    until = time.monotonic() + 10
+    try:
+        while len(answers) < len(calls):
+            assert time.monotonic() < until
+            play.runtime._look(0.1)
+    finally:
+        play.runtime._end_starts()
+        play.runtime._engine.close()
+        play.runtime._node_logs.close()
+        play.load.end()
+    assert answers == [("far", {"verb": what, "press": press}) for what, press in calls]
+    name = f"emulate-{play.folder.run}-far"
+    assert engine.quotas == [(name, -1), (name, 20_000), (name, -1)]
+    assert not [record for record in play.view.records if "quota" in record["what"]]
