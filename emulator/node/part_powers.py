@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Callable
+from functools import partial
 
 from ..shaping.apply import apply
 from ..shaping.command import Command
@@ -17,7 +18,7 @@ from .fidelity.queue_counters import Queue
 from .link_schedule import LinkSchedule
 from .part_orders import PartSettings
 from .part_process import PartProcess
-from .presser import Press, Presser
+from .presser import MemoryChange, Presser
 
 PARTING = 5.0
 """Seconds that a part has to say goodbye when its device leaves."""
@@ -42,8 +43,8 @@ class PartPowers:
         """Settings of the faults that the part itself plays."""
         self.presser = Presser()
         """Takes memory while a fault presses the device."""
-        self.pressing: Press | None = None
-        """The press that is under way, during which the part stands still."""
+        self.pressing: MemoryChange | None = None
+        """The press or release that is under way, during which the part stands still."""
         self.closing = False
         """Whether the part has been asked to end."""
         self.parting: float | None = None
@@ -198,7 +199,7 @@ class PartPowers:
             self.part.signal(signal.SIGCONT)
 
     def resume(self) -> None:
-        """Let the part go on, unless a press keeps it at rest."""
+        """Let the part go on, unless a press or release keeps it at rest."""
         self._wake_part()
 
     def falsify(self, setting: Setting) -> None:
@@ -214,16 +215,19 @@ class PartPowers:
 
         If memory runs out, the kernel kills the part: its score is the highest.
         """
+        if self.pressing is not None:  # a release
+            self.pressing.cut_short()
         self.revive()
         limit = memory.limit()
         if limit is None:
             return
         size = round(setting["share"] * limit)
-        self.pressing = Press(self.presser, size, self._node.user, self.clock)
+        take = partial(self.presser.take, size, self._node.user)
+        self.pressing = MemoryChange(take, self.presser.held, self.clock)
         self.pause()
 
     def press_on(self) -> None:
-        """Go on with the press that is under way; at its end let the part go on."""
+        """Go on with the press or release that is under way; at its end let the part go on."""
         if self.pressing is None:
             return
         self.pressing.go_on()
@@ -232,10 +236,16 @@ class PartPowers:
             self._wake_part()
 
     def release(self) -> None:
-        """Release the memory. The supervisor reports this, then boots a part that was killed."""
-        if self.pressing is not None:
-            self.pressing.begin()
-        self.presser.release()
+        """Begin to release the memory, which `press_on` goes on with, while the part stands still.
+
+        The supervisor reports the release, then boots a part that was killed.
+        """
+        if self.pressing is not None:  # a press, which is on record from its end to its end
+            self.pressing.cut_short()
+        if self.presser.runs:
+            free = self.presser.release
+            self.pressing = MemoryChange(free, lambda: True, self.clock, last=True)
+            self.pause()
 
     def lag(self, setting: Setting) -> None:
         """Make the part wait before every gradient."""

@@ -1,7 +1,7 @@
 """Takes memory in a container, as another program on the device would.
 
-Taking the memory costs processor time, which is not the device's. So the device's part stands still
-meanwhile, and the conductor lifts the CPU quota of the container.
+Taking memory and giving it back costs processor time, which is not the device's. So the device's
+part stands still meanwhile, and the conductor lifts the CPU quota of the container.
 """
 
 import select
@@ -29,7 +29,7 @@ LIFT, LOWER = "lift_quota", "lower_quota"
 quota that is in force. The conductor's answers have the same names. They are no verbs."""
 
 LONGEST = 10.0
-"""Emulated seconds after which a press does its next step without the answer or the memory."""
+"""Emulated seconds after which the next step is done without the answer or the memory."""
 
 _NUMBERS = count(1)
 
@@ -53,6 +53,11 @@ class Presser:
             group=user,
             extra_groups=[],
         )
+
+    @property
+    def runs(self) -> bool:
+        """Whether the process was started, and not ended by `release`."""
+        return self._process is not None
 
     def held(self) -> bool:
         """Return whether the process has said that it holds the memory; call it until then."""
@@ -83,52 +88,65 @@ class Presser:
         self._process = None
 
 
-class Press:
-    """A fault that begins: the quota is lifted, then the memory taken, then the quota put back.
+class MemoryChange:
+    """A change of the held memory: the quota is lifted, then the change made, the quota put back.
 
     Each step waits for the one before, but no longer than `LONGEST`. The part stands still from the
-    begin until the press is `over`.
+    begin until the change is `over`.
     """
 
-    def __init__(self, presser: Presser, size: int, user: int, clock: EmulatedClock) -> None:
-        """Ask for the lifted quota; `presser` then takes `size` bytes as the `user`."""
-        self._presser, self._size, self._user, self._clock = presser, size, user, clock
+    def __init__(
+        self,
+        make: Callable[[], None],
+        made: Callable[[], bool],
+        clock: EmulatedClock,
+        *,
+        last: bool = False,
+    ) -> None:
+        """Ask for the lifted quota; then `make` begins the change, and `made` tells its end.
+
+        `last`: whether a change that is cut short is made all the same.
+        """
+        self._make, self._made, self._clock, self._last = make, made, clock, last
         self._number = next(_NUMBERS)
         self.report: Callable[[], None] = lambda: None
-        """Called once, when the memory is held: it puts the fault on record."""
-        self.begun = False
-        """Whether the fault is on record."""
+        """Called once, when the change is made: it puts the verb on record."""
         self.over = False
         """Whether the quota in force is back, so that the part may go on."""
-        self._taking = False
+        self._making = self._reported = False
         self._asked, self._answered, self._until = "", False, 0.0
         self._ask(LIFT)
 
     def answer(self, order: dict[str, Any]) -> None:
-        """Take the conductor's answer; one to an earlier press is dropped."""
+        """Take the conductor's answer; one to an earlier change is dropped."""
         if order["press"] == self._number and order["verb"] == self._asked:
             self._answered = True
 
     def go_on(self) -> None:
         """Do the steps that are due."""
         late = self._clock.now() >= self._until
-        if not self._taking and not self.begun and (self._answered or late):
-            self._taking, self._until = True, self._clock.now() + LONGEST
-            self._presser.take(self._size, self._user)
-        elif self._taking and (late or self._presser.held()):
-            self.begin()
-        elif self.begun and (self._answered or late):
-            self.over = True
+        if not self._making and (self._answered or late):
+            self._making, late = True, False
+            self._until = self._clock.now() + LONGEST
+            self._make()
+        if self._reported:
+            self.over = self._answered or late
+        elif self._making and (late or self._made()):
+            self._report()
 
-    def begin(self) -> None:
-        """Put the fault on record, and ask for the quota in force; do so once.
+    def cut_short(self) -> None:
+        """Put the verb on record now, unless it is, as the next change begins."""
+        if self._reported:
+            return
+        if self._last and not self._making:
+            self._make()
+        self._making = True
+        self._report()
 
-        A fault that ends before its memory is held is on record from its end to its end.
-        """
-        if not self.begun:
-            self._taking, self.begun = False, True
-            self.report()
-            self._ask(LOWER)
+    def _report(self) -> None:
+        self._reported = True
+        self.report()
+        self._ask(LOWER)
 
     def _ask(self, what: str) -> None:
         """Send the request `what` to the conductor."""

@@ -39,7 +39,7 @@ LOOK, LONGEST_LOOK = 0.2, 1.0
 seconds, as each look takes some of the device's CPU quota, and at most so many real ones."""
 
 PRESS_LOOK = 0.02
-"""Real seconds between two looks at a press that is under way."""
+"""Real seconds between two looks at a press or release that is under way."""
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ class Supervisor:
         self.revivals = Revivals()
         """Boots of a durable server, or of the evaluator, that died unasked."""
         self._pressed: dict[str, Any] = {}
-        """The order of the press that is under way."""
+        """The order of the press or release that is under way."""
         self.holds: dict[str, Any] = {}
         """Changed delays of the messages that the server receives, by node."""
         self.sent_delay = self.powers.sent_delay()
@@ -132,7 +132,7 @@ class Supervisor:
 
     def _revive(self) -> None:
         """Boot a part that was killed for want of memory once no pressure holds the device."""
-        if self.powers.starved and not self.powers.faults.holds("press"):
+        if self.powers.starved and not self._pressed_now():
             self.powers.revive()
 
     def _end_due(self, now: float) -> None:
@@ -183,7 +183,7 @@ class Supervisor:
             return powers.closing
         if code and not powers.closing:
             cause = self.part.memory_cause()
-            powers.starved = powers.faults.holds("press") and bool(cause)
+            powers.starved = self._pressed_now() and bool(cause)
             returns = powers.starved and self._releases()
             revived = self.revivals.allows(self.node.part, self.clock.now())
             say("exit", code=code, cause=cause, returns=returns or revived)
@@ -192,10 +192,16 @@ class Supervisor:
                 return False
         return code == 0 or powers.closing or not powers.on_device
 
+    def _pressed_now(self) -> bool:
+        """Return whether a memory fault holds the device, or has not released the memory yet."""
+        return self.powers.faults.holds("press") or self.powers.pressing is not None
+
     def _releases(self) -> bool:
-        """Return whether a memory fault that the device drew itself is going to end."""
-        if self.powers.pressing is not None and self._pressed.get("lasts") is not None:
-            return True
+        """Return whether the pressure is going to end without an order of the conductor."""
+        if self.powers.pressing is not None:
+            drawn = self._pressed.get("lasts") is not None
+            if drawn or not self.powers.faults.holds("press"):
+                return True
         return any(order["verb"] == "release" for _, order in self.later)
 
     # -- orders --------------------------------------------------------------------------------
@@ -214,10 +220,11 @@ class Supervisor:
             if self.powers.pressing is not None:
                 self.powers.pressing.answer(order)
         elif self.powers.faults.changes(verb, order.get("fault", "")):
+            before = self.powers.pressing
             perform(self.powers, verb, setting)
-            if verb == "press" and self.powers.pressing is not None:
+            if (change := self.powers.pressing) is not None and change is not before:
                 self._pressed = order
-                self.powers.pressing.report = lambda: self._did(order)
+                change.report = lambda: self._did(order)
             else:
                 self._did(order)
             self._report_delay()

@@ -65,6 +65,8 @@ class Device:
         monkeypatch.setattr(hand, "take", lambda size, user: self._say("takes", size=size))
         monkeypatch.setattr(hand, "held", lambda: self.holds)
         monkeypatch.setattr(hand, "release", lambda: self._say("gives back"))
+        taken = property(lambda hand: self.whats.count("takes") > self.whats.count("gives back"))
+        monkeypatch.setattr(presser.Presser, "runs", taken)
 
     def _say(self, what: str, **facts: Any) -> None:
         self.said.append({"what": what, "stopped": self.part.stopped, **facts})
@@ -83,6 +85,12 @@ class Device:
     def hold(self) -> None:
         self.holds = True
         self.look()
+
+    def answer_all(self) -> None:
+        """Answer each request, also late, until no press or release is under way."""
+        for number, what in itertools.product(range(1, 5), QUOTA):
+            self.answer(what, number)
+            self.hold()
 
     @property
     def whats(self) -> list[str]:
@@ -118,8 +126,13 @@ def test_the_part_stands_still_from_before_the_quota_is_lifted_until_it_is_back(
     device.answer("lower_quota")
     assert not device.part.stopped
     device.tell("release", planned=9.0)
-    assert device.whats[4:] == ["gives back", "release"]
-    assert device.part.signals == [STOP, CONT]
+    device.look()
+    assert device.whats[4:] == ["lift_quota"] and device.part.stopped
+    device.answer("lift_quota", press=2)
+    assert device.whats[5:] == ["gives back", "release", "lower_quota"]
+    assert device.said[6]["planned"] == 9.0 and device.part.stopped
+    device.answer("lower_quota", press=2)
+    assert device.part.signals == [STOP, CONT, STOP, CONT]
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -129,10 +142,27 @@ def test_a_release_comes_behind_the_press_whichever_step_it_meets(
     device.tell("press")
     STEPS[step](device)
     device.tell("release")
-    records = [what for what in device.whats if what not in ("takes", *QUOTA)]
-    assert records == ["press", "gives back", "release"]
-    assert device.whats.count("lower_quota") == 1
-    device.answer("lower_quota")
+    assert device.part.stopped
+    device.answer_all()
+    records = [what for what in device.whats if what not in QUOTA]
+    taken = [] if step == "before the quota is lifted" else ["takes"]
+    given = ["gives back"] if taken else []
+    assert records == [*taken, "press", *given, "release"]
+    assert device.whats.count("lift_quota") == device.whats.count("lower_quota")
+    assert not device.part.stopped and device.supervisor.powers.pressing is None
+
+
+@pytest.mark.parametrize("step", ["before the quota is lifted", "before the quota is back"])
+def test_a_press_that_follows_a_release_at_once_comes_behind_it(device: Device, step: str) -> None:
+    device.tell("press")
+    device.answer_all()
+    device.tell("release")
+    if step == "before the quota is back":
+        device.answer("lift_quota", press=2)
+    device.tell("press")
+    device.answer_all()
+    records = [what for what in device.whats if what not in QUOTA]
+    assert records == ["takes", "press", "gives back", "release", "takes", "press"]
     assert not device.part.stopped and device.supervisor.powers.pressing is None
 
 
@@ -209,7 +239,7 @@ def test_without_an_answer_each_step_comes_late_and_the_part_goes_on(device: Dev
 
 def test_a_late_answer_to_an_earlier_press_is_dropped(device: Device) -> None:
     device.tell("press")
-    device.tell("release")
+    device.tell("release")  # nothing is taken
     device.tell("press")
     device.answer("lift_quota", press=1)
     device.answer("lower_quota", press=1)
@@ -227,9 +257,11 @@ def test_a_second_press_meanwhile_is_an_overlap(device: Device) -> None:
     device.answer("lift_quota")
     device.hold()
     device.tell("release")
+    device.answer_all()
     assert device.whats.count("press") == 1 and "release" not in device.whats
     device.tell("release")
-    assert device.whats[-1] == "release"
+    device.answer_all()
+    assert device.whats.count("release") == 1 and not device.part.stopped
 
 
 @pytest.mark.parametrize("lasts", [4.0, None])
@@ -254,3 +286,18 @@ def test_a_part_that_is_killed_during_a_press_returns_if_the_press_ends(
     assert device.said[-1]["what"] == "exit"
     assert device.said[-1]["returns"] == (lasts is not None)
     assert device.supervisor.powers.starved
+
+
+def test_a_part_that_was_killed_boots_once_its_memory_is_released(device: Device) -> None:
+    device.tell("press")
+    device.answer("lift_quota")
+    device.part.exit = -9
+    assert not device.supervisor._finished() and device.supervisor.powers.starved
+    device.tell("release")
+    device.supervisor._revive()
+    assert device.part.down
+    device.part.exit = -9  # the kernel killed it, and nobody has looked yet
+    device.answer_all()
+    assert device.whats.index("release") > device.whats.index("gives back")
+    device.supervisor._revive()
+    assert not device.part.down and not device.part.stopped

@@ -101,3 +101,6 @@ DRAWN = {"frail", "hot", "battery"}
 
 LATE = 0.3
 """Seconds after its planned time in which an action has to be done."""
+
+TAKEN = 1.5
+"""The same of memory, which takes processor time that the fleet's other devices want, too."""

@@ -5,7 +5,7 @@ from statistics import median
 import pytest
 
 from tests.containers.kinds.conftest import CLOCKS
-from tests.containers.kinds.fleet import LATE
+from tests.containers.kinds.fleet import END, TAKEN
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
 
@@ -74,8 +74,9 @@ def test_a_straggler_waits_before_each_gradient(fleet):
 def test_a_worker_stands_still_while_its_quota_is_lifted(fleet):
     looks = [look for look in fleet.samples["quota"] if look.at > 0]
     assert all(look.stopped for look in looks if look.quota is None)
-    (press,) = fleet.said("press", node="quota")
-    assert not [look for look in looks if look.stopped and look.at > press["at"] + 1.0]
+    (press,), (release,) = (fleet.said(what, node="quota") for what in ("press", "release"))
+    for since, until in ((press["at"], release["planned"]), (release["at"], END)):
+        assert not [look.at for look in looks if look.stopped and since + 1.0 < look.at < until]
     assert fleet.updates("quota", press["at"], 20.4) and fleet.incarnations("quota") == [0]
 
 
@@ -97,7 +98,7 @@ def test_memory_is_held_once_it_is_on_record(fleet, node, begin, end, share, lim
     own = 0 if node == "small" else before  # whose worker is killed
     assert before < own + 0.95 * taken < first, (before, first)
     assert after < first - 0.9 * taken, (first, after)
-    assert press["at"] < begin + LATE and press["setting"] == {"share": share}
+    assert press["at"] < begin + TAKEN and press["setting"] == {"share": share}
 
 
 def test_memory_is_taken_and_released(fleet):
@@ -105,7 +106,7 @@ def test_memory_is_taken_and_released(fleet):
     for node, begin, end in (("small", 15.0, 22.0), ("large", 16.0, 23.0)):
         assert list(fleet.acts(node)) == [("press", begin), ("release", end)]
         taken, *again, released = fleet.changes(node, lambda look: look.pressers)
-        assert taken.value == 1 and taken.within(begin)
+        assert taken.value == 1 and taken.within(begin, TAKEN)
         assert released.value == 0 and released.within(end)
         # the kernel may kill the other process beside the worker; it is soon there again
         if again:

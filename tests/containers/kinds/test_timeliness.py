@@ -9,7 +9,7 @@ import pytest
 from emulator.faults import FAULTS
 from tests.containers.conftest import left
 from tests.containers.kinds.conftest import ended
-from tests.containers.kinds.fleet import DRAWN, END, LATE
+from tests.containers.kinds.fleet import DRAWN, END, LATE, TAKEN
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
 
@@ -30,7 +30,11 @@ def test_each_action_is_done_in_time(fleet, kind):
     assert {record["begins"] for record in done} == {True, False}
     late = {(r["node"], r["what"], r["planned"]): round(r["at"] - r["planned"], 3) for r in done}
     print(kind, late)
-    assert all(0 <= seconds < LATE for seconds in late.values()), late
+    assert all(0 <= seconds < _bound(kind) for seconds in late.values()), late
+
+
+def _bound(kind):
+    return TAKEN if kind == "memory" else LATE
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -39,7 +43,7 @@ def test_virtual_time_logs_the_same_faults_at_the_same_times(fleet, twin, kind):
     assert here.keys() == there.keys()
     assert here or kind == "energy"
     for action, at in here.items():
-        assert abs(at - there[action]) < LATE, action
+        assert abs(at - there[action]) < _bound(kind), action
     texts = [(run.folder / "timeline.jsonl").read_text() for run in (fleet, twin)]
     assert texts[0] == texts[1]
 
