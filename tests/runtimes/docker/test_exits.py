@@ -336,7 +336,8 @@ def test_a_run_that_has_not_begun_waits_for_no_model(
     with pytest.raises(Canceled):
         conduct(run.scenario, [], run.runtime)
     assert time.monotonic() - began < container_runtime.LAST_WRITES / 2
-    assert shown[-1] == "stopping" and "stop" not in run.wires.orders
+    assert shown[-2].startswith("stopping: ") and shown[-1] == "removing the containers"
+    assert "stop" not in run.wires.orders
 
 
 def test_a_device_that_dies_before_the_start_ends_the_run_by_name(
