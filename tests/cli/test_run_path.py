@@ -12,7 +12,7 @@ import pytest
 
 import emulator
 from emulator.errors import DeploymentError
-from emulator.runtimes.docker import client, container_runtime, play_containers, waves
+from emulator.runtimes.docker import container_runtime, launching, play_containers, waves
 from emulator.runtimes.docker.cleanup import Removed
 from emulator.runtimes.docker.probing import Means
 from emulator.shaping.backend import Backend
@@ -107,7 +107,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     monkeypatch.setattr(container_runtime, "Stdio", Silence)
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *anything: ())
     monkeypatch.setattr(container_runtime, "clean_up", lambda *anything: Removed())
-    for module in (client, waves):
+    for module in (launching, waves):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Inline)
     return made
 
@@ -139,7 +139,7 @@ def test_few_calls_lead_to_a_container_and_the_timeline_is_compiled_once(
         "play_containers.play",
         "conductor.run",
         "container_runtime.deploy",
-        "client.finished",
+        "launching.finish",
         "launching.start",
     ]
     assert all(len(path) - 1 <= HOPS for path in engine.paths.values())
