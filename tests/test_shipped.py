@@ -16,6 +16,7 @@ NOT_IMPORTED = {
     "emulator.node.box_life": "started by a container",
     "emulator.node.engine_probe": "started in a container by the probe of an engine",
     "emulator.node.foreign_end": "started by a sidecar of a foreign container",
+    "emulator.node.held_memory": "started by a presser",
     "emulator.node.measure_versions": "started by the measuring after a run",
     "emulator.node.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
