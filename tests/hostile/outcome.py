@@ -28,7 +28,7 @@ STALL = 2.0
 """Seconds for which an honest device may have no model, beside those of the host's own."""
 SLOWED = "honest devices"
 """Begin of the only sentences that other work on the host can cause."""
-SLOWER = 0.2
+SLOWER = 0.1
 """Share by which honest devices may make fewer updates per second during an attack."""
 TAKEN = (DivergedRecord, GoodbyeRecord, HelloRecord, PullRecord, UpdateRecord)
 """Records of a message each that the server has taken."""
@@ -73,7 +73,7 @@ def complaints(siege: Siege, log: Logged) -> list[str]:
     if growth > MEMORY:
         missed.append(f"the server's memory grew by {growth / 1e6:.1f} MB, over 50 MB")
     if (ratio := median(siege.ratios)) < 1 - SLOWER:
-        missed.append(f"{SLOWED} made {1 - ratio:.1%} fewer updates/s, over {SLOWER:.0%}")
+        missed.append(f"{SLOWED} made {1 - ratio:.1%} fewer updates/s, over 10 %")
     if siege.stall > STALL + siege.late:
         missed.append(f"{SLOWED} had no model for {siege.stall:.1f} s, over {STALL:g} s")
     if siege.disk > DISK:

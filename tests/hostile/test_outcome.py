@@ -53,12 +53,12 @@ def test_an_attack_in_order(siege, tmp_path):
 
 
 def test_each_bound_is_held(siege, tmp_path):
-    siege.alive, siege.peak, siege.ratios, siege.sent = False, 101_000_000, [0.79], 6
+    siege.alive, siege.peak, siege.ratios, siege.sent = False, 101_000_000, [0.89], 6
     siege.counts["insiders' own"]["hostile-0"] = 8
     assert complaints(siege, log_of(tmp_path)) == [
         "the server did not end in order",
         "the server's memory grew by 51.0 MB, over 50 MB",
-        "honest devices made 21.0% fewer updates/s, over 20%",
+        "honest devices made 11.0% fewer updates/s, over 10 %",
         "hostile-0 sent 8 messages, and 7 are on record",
         "6 messages were sent, not 7",
     ]

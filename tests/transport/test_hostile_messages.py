@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timed, pytest.mark.timeout(300)]
     ("messages", "encrypted"), [(20_000, False), (10_000, True)], ids=["plain", "curve"]
 )
 def test_hostile_messages_harm_nobody(messages, encrypted, tmp_path):
-    order = Order(messages, 2000, 0.5, 7, encrypted)
+    order = Order(messages, 4000, 0.5, 7, encrypted)
     complaints = _complaints(order, tmp_path / "first")
     if complaints and all(each.startswith(outcome.SLOWED) for each in complaints):
         # other work on the host slows the honest worker too: another try
