@@ -96,7 +96,7 @@ def _container(
 
 
 class _Measuring:
-    """A container that measures, its output, and the records of its scores."""
+    """The evaluator's container after a run, with its output and the scores that it records."""
 
     def __init__(self, client: DockerClient, session: Session, view: RunView, count: int) -> None:
         """`count`: number of versions to measure, those with a score included."""

@@ -171,7 +171,7 @@ class Direction:
         return due
 
     def release(self, now: float) -> list[Held]:
-        """Take all frames that are due at `now`."""
+        """Remove the frames that are due at the time `now`, and return them."""
         if self._bucket is not None:
             self._advance(now)
         return self._line.release(now)
