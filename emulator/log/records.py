@@ -235,7 +235,7 @@ class TrafficRecord(LogRecord, tag="traffic"):
 
 
 class LatenessRecord(LogRecord, tag="lateness"):
-    """Lateness of the packets that left the packet box in about one second.
+    """How late packets left the box that delays them: one record about each second.
 
     Only runs whose manifest says `packets` as `shaping.delay` have these records, and only if a
     link has delay, jitter or loss.
