@@ -56,7 +56,8 @@ def boot(script: str, work: Path, patience: float = 240.0) -> str:
         *("-icount", "shift=1,sleep=off", "-rtc", "clock=vm"),
         *("-m", "768", "-nodefaults", "-display", "none", "-serial", "stdio", "-no-reboot"),
         *("-kernel", str(kernel() / "vmlinuz"), "-initrd", str(image)),
-        *("-append", "console=ttyS0 quiet panic=-1"),
+        # without IPv6 addresses, the kernel sends no packets of its own, which would take places
+        *("-append", "console=ttyS0 quiet panic=-1 ipv6.disable_ipv6=1"),
     ]
     done = subprocess.run(
         words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience

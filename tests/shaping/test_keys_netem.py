@@ -11,10 +11,12 @@ import pytest
 
 from emulator.world.delay_draws import moments
 from tests.netem import key_guest, machine
+from tests.netem.tries import Tries, tried_twice
 
 pytestmark = [
     pytest.mark.netem,
     pytest.mark.skipif(bool(machine.lacking()), reason=machine.lacking()),
+    pytest.mark.timeout(600),
 ]
 
 SURE = 2.58
@@ -36,7 +38,11 @@ class Sprayed(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Tries[dict[str, Any]]:
+    return Tries(lambda: _booted(tmp_path_factory))
+
+
+def _booted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     work: Path = tmp_path_factory.mktemp("keys")
     console = machine.boot("tests.netem.key_guest", work)
     lines = [line for line in console.splitlines() if line.startswith(key_guest.MARK)]
@@ -57,10 +63,12 @@ def _is_share(seen: int, of: int, share: float) -> bool:
     return abs(seen - of * share) <= SURE * math.sqrt(of * share * (1 - share)) + 0.5
 
 
+@tried_twice
 def test_netem_keeps_every_key_but_the_correlation(measured: dict[str, Any]) -> None:
     assert measured["backend"]["delay"] == measured["backend"]["loss"] == "netem"
 
 
+@tried_twice
 def test_an_echo_takes_both_delays_within_a_millisecond(measured: dict[str, Any]) -> None:
     times = sorted(measured["echo"])
     print(f"min {times[0]:.5f} median {times[len(times) // 2]:.5f} max {times[-1]:.5f}")
@@ -69,12 +77,14 @@ def test_an_echo_takes_both_delays_within_a_millisecond(measured: dict[str, Any]
 
 
 @pytest.mark.parametrize("key", ["loss", "corrupt"])
+@tried_twice
 def test_a_share_of_packets_does_not_arrive(measured: dict[str, Any], key: str) -> None:
     seen, side = _sprayed(measured, key), key_guest.SPRAYS[key][1]
     print(key, sum(seen.lost), "of", seen.sent)
     assert _is_share(sum(seen.lost), seen.sent, side.lost)
 
 
+@tried_twice
 def test_a_share_of_packets_arrives_twice(measured: dict[str, Any]) -> None:
     seen = _sprayed(measured, "duplicate")
     twice = len(seen.arrived) - len(set(seen.arrived))
@@ -84,6 +94,7 @@ def test_a_share_of_packets_arrives_twice(measured: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("key", ["gemodel", "state"])
+@tried_twice
 def test_losses_come_in_bursts_of_the_models_length(measured: dict[str, Any], key: str) -> None:
     seen, model = _sprayed(measured, key), key_guest.SPRAYS[key][1].loss_model
     assert model is not None
@@ -94,6 +105,7 @@ def test_losses_come_in_bursts_of_the_models_length(measured: dict[str, Any], ke
     assert mean == pytest.approx(model.chain.mean, rel=0.2)
 
 
+@tried_twice
 def test_a_share_of_packets_passes_without_the_delay(measured: dict[str, Any]) -> None:
     seen, side = _sprayed(measured, "reorder"), key_guest.SPRAYS["reorder"][1]
     early = [number for number, took in seen.took.items() if took < side.delay / 2]
@@ -103,6 +115,7 @@ def test_a_share_of_packets_passes_without_the_delay(measured: dict[str, Any]) -
     assert overtaken >= len(early) / 2
 
 
+@tried_twice
 def test_only_each_fifth_packet_passes_with_a_gap_of_five(measured: dict[str, Any]) -> None:
     seen, side = _sprayed(measured, "gap"), key_guest.SPRAYS["gap"][1]
     early = sorted(number for number, took in seen.took.items() if took < side.delay / 2)
@@ -112,6 +125,7 @@ def test_only_each_fifth_packet_passes_with_a_gap_of_five(measured: dict[str, An
 
 
 @pytest.mark.parametrize("key", ["normal", "uniform", "pareto", "paretonormal"])
+@tried_twice
 def test_a_distribution_has_its_deviation(measured: dict[str, Any], key: str) -> None:
     seen, side = _sprayed(measured, key), key_guest.SPRAYS[key][1]
     mean, deviation = moments(side.distribution)
@@ -122,6 +136,7 @@ def test_a_distribution_has_its_deviation(measured: dict[str, Any], key: str) ->
     assert seen.arrived == sorted(seen.arrived)
 
 
+@tried_twice
 def test_no_correlation_of_netem_is_seen(measured: dict[str, Any]) -> None:
     """If this fails, netem keeps the key: `backend.choose` may let it serve."""
     seen = _sprayed(measured, "correlation")
@@ -131,6 +146,7 @@ def test_no_correlation_of_netem_is_seen(measured: dict[str, Any]) -> None:
     assert abs(found) < 0.2
 
 
+@tried_twice
 def test_a_limit_counts_the_packets_under_way(measured: dict[str, Any]) -> None:
     """The kernel's own packets, as those of IPv6, may take a place."""
     seen, limit = _sprayed(measured, "limit"), key_guest.SPRAYS["limit"][1].limit
@@ -140,6 +156,7 @@ def test_a_limit_counts_the_packets_under_way(measured: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("way", key_guest.WAYS)
+@tried_twice
 def test_each_frame_costs_its_overhead(measured: dict[str, Any], way: str) -> None:
     """Of the second message: the first one pays for TCP's slow start."""
     (_, first), (_, second) = measured["rates"][way]

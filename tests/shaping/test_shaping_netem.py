@@ -10,15 +10,21 @@ import pytest
 
 from emulator.world.link import Side
 from tests.netem import guest, machine
+from tests.netem.tries import Tries, tried_twice
 
 pytestmark = [
     pytest.mark.netem,
     pytest.mark.skipif(bool(machine.lacking()), reason=machine.lacking()),
+    pytest.mark.timeout(600),
 ]
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Tries[dict[str, Any]]:
+    return Tries(lambda: _booted(tmp_path_factory))
+
+
+def _booted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     work: Path = tmp_path_factory.mktemp("netem")
     console = machine.boot("tests.netem.guest", work)
     lines = [line for line in console.splitlines() if line.startswith(guest.MARK)]
@@ -27,11 +33,13 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return result
 
 
+@tried_twice
 def test_the_probe_finds_everything_and_netem_serves(measured: dict[str, Any]) -> None:
     assert all(measured["features"].values()), measured["features"]
     assert measured["backend"]["delay"] == measured["backend"]["loss"] == "netem"
 
 
+@tried_twice
 def test_a_round_trip_takes_both_delays(measured: dict[str, Any]) -> None:
     delay = guest.DELAY.delay
     times = sorted(measured["rtt"])
@@ -40,6 +48,7 @@ def test_a_round_trip_takes_both_delays(measured: dict[str, Any]) -> None:
     assert times[len(times) // 2] <= 2 * delay + 0.015
 
 
+@tried_twice
 def test_jitter_has_the_deviation_asked_for(measured: dict[str, Any]) -> None:
     times = measured["jittered"]
     print(f"mean {fmean(times):.4f} deviation {stdev(times):.4f}")
@@ -47,6 +56,7 @@ def test_jitter_has_the_deviation_asked_for(measured: dict[str, Any]) -> None:
     assert stdev(times) == pytest.approx(guest.JITTER.jitter, rel=0.25)
 
 
+@tried_twice
 def test_jitter_lets_none_overtake(measured: dict[str, Any]) -> None:
     """Arrivals are known to the accuracy of the sender's timer."""
     times = measured["ordered"]
@@ -57,6 +67,7 @@ def test_jitter_lets_none_overtake(measured: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("way", guest.WAYS)
+@tried_twice
 def test_goodput_is_the_rate_less_the_headers(measured: dict[str, Any], way: str) -> None:
     """Of the second message: the first one pays for TCP's slow start."""
     (_, first), (_, second) = measured["streams"][way]
@@ -66,6 +77,7 @@ def test_goodput_is_the_rate_less_the_headers(measured: dict[str, Any], way: str
 
 
 @pytest.mark.parametrize("way", guest.WAYS)
+@tried_twice
 def test_loss_is_what_was_asked(measured: dict[str, Any], way: str) -> None:
     """Outside the bounds once in a hundred; twice in a row is a fault."""
     print(way, measured["lost"][way])
@@ -73,6 +85,7 @@ def test_loss_is_what_was_asked(measured: dict[str, Any], way: str) -> None:
 
 
 @pytest.mark.parametrize("cut", ["netem", "nftables"])
+@tried_twice
 def test_a_cut_stops_everything_and_connections_outlive_it(
     measured: dict[str, Any], cut: str
 ) -> None:
@@ -84,5 +97,6 @@ def test_a_cut_stops_everything_and_connections_outlive_it(
 
 
 @pytest.mark.parametrize("cut", ["netem", "nftables"])
+@tried_twice
 def test_tcp_counts_as_sent_what_it_sends_into_a_cut(measured: dict[str, Any], cut: str) -> None:
     assert measured["again"][cut] > 0

@@ -10,10 +10,12 @@ from emulator.world.link import Link
 from tests.fakes.replayed_transfers import Transfer, header, modelled
 from tests.netem import machine, transfers
 from tests.netem.transfers import Case
+from tests.netem.tries import Tries, tried_twice
 
 pytestmark = [
     pytest.mark.netem,
     pytest.mark.skipif(bool(machine.lacking()), reason=machine.lacking()),
+    pytest.mark.timeout(600),
 ]
 
 Times = list[tuple[float, float]]
@@ -21,7 +23,11 @@ Times = list[tuple[float, float]]
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Times]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Tries[dict[int, Times]]:
+    return Tries(lambda: _booted(tmp_path_factory))
+
+
+def _booted(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Times]:
     """By number of the case."""
     work: Path = tmp_path_factory.mktemp("netem")
     console = machine.boot("tests.netem.transfers", work)
@@ -31,6 +37,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Times]:
     return result
 
 
+@tried_twice
 def test_slow_start_takes_as_long_as_in_virtual_time(measured: dict[int, Times]) -> None:
     """On a new connection, and on a connection after a rest."""
     print(f"\n{header()}")
@@ -57,6 +64,7 @@ def _both(case: Case, times: Times) -> list[Transfer]:
     list(enumerate(transfers.LOSSY, len(transfers.EXACT))),
     ids=[f"{case.loss:.0%} of {case.rate / 1e6:.0f}mbit" for case in transfers.LOSSY],
 )
+@tried_twice
 def test_loss_costs_what_it_does_in_virtual_time(
     measured: dict[int, Times], number: int, case: Case
 ) -> None:

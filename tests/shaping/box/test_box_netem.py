@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.netem import box_guest, machine
+from tests.netem.tries import Tries, tried_twice
 
 pytestmark = [
     pytest.mark.netem,
@@ -22,7 +23,11 @@ BOUNDS = {1500: (50, 102)}
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Tries[dict[str, Any]]:
+    return Tries(lambda: _booted(tmp_path_factory))
+
+
+def _booted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     work: Path = tmp_path_factory.mktemp("box")
     console = machine.boot("tests.netem.box_guest", work, patience=540.0)
     lines = [line for line in console.splitlines() if line.startswith(box_guest.MARK)]
@@ -39,6 +44,7 @@ def _numbers(seen: dict[str, Any], means: str, key: str) -> list[int]:
 
 
 @BOTH
+@tried_twice
 def test_a_round_trip_takes_both_delays(seen: dict[str, Any], means: str) -> None:
     times = [each for each in seen[means]["echo"] if each is not None]
     print(f"{means}: {min(times):.5f} {median(times):.5f} {max(times):.5f}")
@@ -49,6 +55,7 @@ def test_a_round_trip_takes_both_delays(seen: dict[str, Any], means: str) -> Non
 
 @BOTH
 @pytest.mark.parametrize("key", ["loss", "corrupt"])
+@tried_twice
 def test_packets_are_lost_as_asked(seen: dict[str, Any], means: str, key: str) -> None:
     _, count, _ = box_guest.SPRAYS[key]
     lost = count - len(set(_numbers(seen, means, key)))
@@ -58,6 +65,7 @@ def test_packets_are_lost_as_asked(seen: dict[str, Any], means: str, key: str) -
 
 
 @BOTH
+@tried_twice
 def test_losses_come_in_bursts(seen: dict[str, Any], means: str) -> None:
     numbers = _numbers(seen, means, "gemodel")
     bursts = [after - before - 1 for before, after in pairwise(numbers) if after > before + 1]
@@ -69,6 +77,7 @@ def test_losses_come_in_bursts(seen: dict[str, Any], means: str) -> None:
 
 
 @BOTH
+@tried_twice
 def test_packets_are_duplicated_as_asked(seen: dict[str, Any], means: str) -> None:
     numbers = _numbers(seen, means, "duplicate")
     twice = len(numbers) - len(set(numbers))
@@ -79,6 +88,7 @@ def test_packets_are_duplicated_as_asked(seen: dict[str, Any], means: str) -> No
 
 
 @BOTH
+@tried_twice
 def test_a_duplicate_passes_the_rate(seen: dict[str, Any], means: str) -> None:
     _, count, gap = box_guest.SPRAYS["doubled"]
     arrivals = [number * gap + took for number, took in seen[means]["doubled"]]
@@ -88,6 +98,7 @@ def test_a_duplicate_passes_the_rate(seen: dict[str, Any], means: str) -> None:
 
 
 @BOTH
+@tried_twice
 def test_packets_overtake_others_as_asked(seen: dict[str, Any], means: str) -> None:
     """Each packet that overtakes others takes no delay."""
     early = [took for _, took in seen[means]["reorder"] if took < 0.025]
@@ -96,6 +107,7 @@ def test_packets_overtake_others_as_asked(seen: dict[str, Any], means: str) -> N
 
 
 @BOTH
+@tried_twice
 def test_jitter_has_the_deviation_asked_for(seen: dict[str, Any], means: str) -> None:
     times = [took for _, took in seen[means]["jitter"]]
     print(f"{means}: mean {fmean(times):.5f} deviation {stdev(times):.5f}")
@@ -106,6 +118,7 @@ def test_jitter_has_the_deviation_asked_for(seen: dict[str, Any], means: str) ->
 
 
 @pytest.mark.parametrize("key", box_guest.TRANSFERS)
+@tried_twice
 def test_a_new_connection_takes_netem_s_time(seen: dict[str, Any], key: str) -> None:
     netem, box = (seen[means][key] for means in MEANS)
     print(f"{key}: netem {netem:.4f} box {box:.4f} {box / netem - 1:+.2%}")
