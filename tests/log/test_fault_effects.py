@@ -96,7 +96,8 @@ def test_updates_that_a_crash_of_the_server_lost_do_not_count() -> None:
     assert second["updates_per_s"]["before"] == 0.0
     assert first["updates_per_s"]["before"] == 10.0
     assert first["updates_per_s"]["during"] == pytest.approx(5 / 4)
-    assert second["push_bytes_per_s"]["before"] == 1000.0
+    # ten pushes of 100 bytes in the 0.95 s since the device that crashed has made an update
+    assert second["push_bytes_per_s"]["before"] == 1052.632
 
 
 def test_a_fault_without_an_end_lasts_to_the_runs_end_and_has_nothing_after_it() -> None:
@@ -265,7 +266,7 @@ def test_seconds_in_which_another_fault_holds_a_device_are_no_comparison(
         at = 0.05 + tick / 10
         holding = sum(begin <= at < (end or 60.0) for _, begin, end in faults)
         every = (1, 2, 5)[holding]
-        records += [update(at)] * (tick % every == 0)
+        records += [update(at, f"n-{tick // 10 % len(faults)}")] * (tick % every == 0)
     found = effects([*records, {"at": 60.0, "what": "stop", "reason": "time"}])
     rates = [each["updates_per_s"] for each in found["faults"]]
     # a part of a window may have an update more or less
@@ -275,3 +276,51 @@ def test_seconds_in_which_another_fault_holds_a_device_are_no_comparison(
     ]
     for each in rates:
         assert all(each["during"] < rate for rate in (each["before"], each["after"]) if rate)
+
+
+def recovering(fault: str, node: str, back: float | None) -> list[PlainRecord]:
+    """Ten updates a second but from 10 s to `back`, where there are four; then a partition.
+
+    The fault lasts from 10 s to 14 s; `node` is the device or the server. Its first update after
+    10 s comes at `back`, if one does.
+    """
+    begins, ends = VERBS[fault]
+    records: list[PlainRecord] = [
+        {**act(10.0, begins, fault, 10.0), "node": node},
+        {**act(14.0, ends, fault, 14.0), "node": node},
+        {**act(30.0, "sever", "partition", 30.0), "node": "other"},
+        {**act(50.0, "mend", "partition", 50.0), "node": "other"},
+        {"at": 60.0, "what": "stop", "reason": "time"},
+    ]
+    for tick in range(600):
+        at = tick / 10 + 0.05
+        held = 10.0 <= at < (60.0 if back is None else back)
+        if node != "server" or not held:
+            records += [update(at, "other")] * (not held or tick % 5 in (0, 2))
+    return records if back is None else [*records, update(back, node)]
+
+
+@pytest.mark.parametrize("fault", VERBS)
+def test_a_fault_holds_its_device_until_the_device_makes_an_update(fault: str) -> None:
+    first, second = effects(recovering(fault, "a", back=22.0))["faults"]
+    # of 10 s to 30 s, the time from 22 s on is left
+    assert second["updates_per_s"]["before"] == pytest.approx(10.0, abs=0.2)
+    # its own recovery is an effect of it: 18 s, of which no second is without the fault
+    assert first["updates_per_s"]["after"] == pytest.approx(4.0, abs=0.3)
+
+
+def test_a_device_that_makes_no_update_for_a_minute_is_held_no_longer() -> None:
+    records = recovering("crash", "a", back=None)
+    (_, second) = effects(records)["faults"]
+    assert second["updates_per_s"]["before"] is None
+    late = [{**record, "at": record["at"] + 90.0} for record in records if record["at"] >= 30.0]
+    early = [record for record in records if record["at"] < 30.0]
+    times = [*early, *late, *(update(60.0 + tick / 10, "other") for tick in range(600))]
+    effect = effects(times)["faults"][-1]
+    assert effect["updates_per_s"]["before"] == pytest.approx(10.0, abs=0.5)
+
+
+def test_any_update_shows_that_the_server_is_back() -> None:
+    first, second = effects(recovering("crash", "server", back=22.0))["faults"]
+    assert second["updates_per_s"]["before"] == pytest.approx(10.0, abs=0.2)
+    assert first["updates_per_s"]["after"] == 0.0
