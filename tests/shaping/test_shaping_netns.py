@@ -204,14 +204,18 @@ def test_tcp_counts_as_sent_what_it_sends_into_a_cut() -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_lower_rate_blocks_no_packet_that_is_queued(way: Way) -> None:
-    """A tbf waits for ever with a packet that is longer than its bucket has become."""
+    """A tbf waits for ever with a packet that is longer than its bucket has become.
+
+    Each fall has a sender of its own: one that lost a whole window by the fall before may wait for
+    its timer, with nothing queued.
+    """
     fast, slow = _rated(Rate(200e6)), _rated(Rate(8e6))
     device = "eth0" if way == "up" else "ifb-eth0"
     with lab() as here:
         here.shape(access.shape(fast, TBF, changing=True))
-        here.stream(way, size=100_000_000, pause=0.5)
-        time.sleep(1.2)  # amid the message
         for _ in range(3):
+            here.stream(way, size=100_000_000, pause=0.5)
+            time.sleep(1.2)  # amid the message
             here.shape(access.change(fast, slow, TBF))
             time.sleep(0.3)  # the bucket is full after a change
             since, before = time.monotonic(), _sent(here, device)
@@ -219,7 +223,6 @@ def test_a_lower_rate_blocks_no_packet_that_is_queued(way: Way) -> None:
             bits = 8 * (_sent(here, device) - before)
             assert bits > 0.5 * 8e6 * (time.monotonic() - since)  # blocked, it sends nothing
             here.shape(access.change(slow, fast, TBF))
-            time.sleep(0.3)
 
 
 def _sent(here: Lab, device: str) -> int:

@@ -81,7 +81,7 @@ faults:
   - {{kind: crash, nodes: [throttled], at: 9200ms, lasts: 1s}}
   - {{kind: slow, nodes: [quota], factor: 25%, at: 11200ms, lasts: 4s}}
   - {{kind: straggler, nodes: [straggler], delay: 800ms, at: 3800ms, lasts: 14s}}
-  - {{kind: crash, nodes: [straggler], at: 10600ms, lasts: 1200ms}}
+  - {{kind: crash, nodes: [straggler], at: 6200ms, lasts: 1200ms}}
   - {{kind: memory, nodes: [quota], takes: 30%, at: 12200ms, lasts: 2400ms}}
   - {{kind: memory, nodes: [small], takes: 75%, at: 15s, lasts: 7s}}
   - {{kind: memory, nodes: [large], takes: 75%, at: 16s, lasts: 7s}}

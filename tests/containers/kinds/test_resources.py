@@ -52,11 +52,11 @@ def test_a_device_may_draw_that_it_is_slow(fleet):
 def test_a_straggler_waits_before_each_gradient(fleet):
     """Also in its next incarnation; the gradients themselves take as long as ever."""
     assert fleet.acts("straggler") == [
-        *[("lag", 3.8), ("kill", 10.6), ("boot", 11.8), ("catch_up", 17.8)],
+        *[("lag", 3.8), ("kill", 6.2), ("boot", 7.4), ("catch_up", 17.8)],
     ]
     (lag,) = fleet.said("lag")
     assert lag["setting"] == {"delay": {"fixed": 0.8}} and lag["fault"] == "straggler"
-    for since, until in ((4.1, 10.6), (11.8, 17.8)):
+    for since, until in ((4.1, 6.2), (7.4, 17.8)):
         pulls = [record["at"] for record in fleet.said("pull", node="straggler")]
         steps = [
             update["at"] - max(at for at in pulls if at < update["at"])
