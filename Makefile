@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check compose images data bench fuzz soak lowest layers clean engine base
+.PHONY: help demo test test-all check compose images data bench fuzz soak lowest layers clean engine base
 .PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability
 
@@ -10,6 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 FAST := not slow and not docker and not tensorflow and not netns and not netem
+REST := netem or thorough
 ALONE := (docker or netns or timed) and not beside
 # One thread for each process: a host that plays many devices has no cores to spare for thread pools.
 export OMP_NUM_THREADS := 1
@@ -25,12 +26,17 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 	$(BIN)/emulate run scenarios/quickstart.yaml
 	$(BIN)/emulate report runs/quickstart/latest
 
-test: check engine data images ## check, then run the tests that need time, Docker, root or TensorFlow
+test: check engine data images ## check, then run the tests that need Docker, root, TensorFlow or some seconds
 	@tests/netem/setup || true
 	@tests/cli/setup || true
-	$(BIN)/pytest -n auto --dist loadfile -m "not ($(FAST)) and not docker and not netns and not timed" --durations=10
-	$(BIN)/pytest -n 2 --dist loadfile -m beside --durations=10
-	$(BIN)/pytest -m "$(ALONE)" --durations=10 # one at a time: these measure times on this host
+	$(BIN)/pytest -n auto --dist loadfile --durations=10 \
+	  -m "not ($(FAST)) and not docker and not netns and not timed and not ($(REST))"
+	$(BIN)/pytest -n 2 --dist loadfile -m "beside and not ($(REST))" --durations=10
+	$(BIN)/pytest -m "$(ALONE) and not ($(REST))" --durations=10 # one at a time: these measure times on this host
+
+test-all: test ## run all tests: also those that boot another kernel, take minutes, or want a host without other work
+	$(BIN)/pytest -n auto --dist loadfile -m netem --durations=10
+	$(BIN)/pytest -m "thorough and not netem" --durations=10
 
 check: $(INSTALLED) ## check format, lint and types, and run the quick tests: a minute, without Docker or TensorFlow
 	$(BIN)/ruff format --check .

@@ -36,6 +36,7 @@ def both(emulate):
     return play
 
 
+@pytest.mark.thorough
 def test_the_quickstart(both, emulate):
     """One play of four minutes: two devices fail, and the runtimes still agree."""
     at_most_twice(lambda: keeps_its_promises(*both(QUICKSTART), emulate))

@@ -12,7 +12,12 @@ import pytest
 from emulator.machine.host import cores
 from tests.containers.host_pace import Pace, at_most_twice, pace, wait
 
-pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.tensorflow,
+    pytest.mark.thorough,
+    pytest.mark.timeout(600),
+]
 
 SIXTEEN = """
 # Do sixteen devices update the model as often in a slower world?

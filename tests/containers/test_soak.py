@@ -5,7 +5,7 @@ import pytest
 from tests.soak import judgement, soaking
 from tests.soak.processes import BOX
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(600)]
 
 
 def test_three_minutes_of_soak(client, tmp_path):

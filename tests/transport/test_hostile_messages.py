@@ -7,7 +7,7 @@ import pytest
 from tests.hostile import outcome
 from tests.hostile.siege import Order, lay
 
-pytestmark = [pytest.mark.slow, pytest.mark.timed, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timed, pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize(
