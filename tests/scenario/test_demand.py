@@ -31,6 +31,19 @@ def test_demand_adds_up_what_the_devices_want() -> None:
     assert demand(small()).unlimited == 3
 
 
+@pytest.mark.parametrize(
+    ("every", "versions"), [(4, [0, 4, 8, 10]), (5, [0, 5, 10]), (99, [0, 10])]
+)
+def test_versions_for_a_later_measurement_take_room_on_the_disk(
+    every: int, versions: list[int]
+) -> None:
+    """At most 10 updates are made."""
+    overrides = (f"evaluate.every={every}", "evaluate.when=after")
+    size = 4 * small().training.layout.size
+    assert demand(small(overrides=overrides)).kept == len(versions) * size
+    assert demand(small(overrides=overrides[:1])).kept == 0
+
+
 def test_the_server_takes_more_where_it_remembers_what_was_touched() -> None:
     """AdaComp's history: a segment of 2 bytes a parameter, and a log, for each device and some."""
 
@@ -101,6 +114,12 @@ WANTED = Demand(
             "2.5 times the 2 cores of this host",
         ),
         (replace(WANTED, limits=1 << 40), ROOMY, "warning", "limits add up to 1024GiB"),
+        (
+            replace(WANTED, kept=3 << 30),
+            replace(ROOMY, disk=2 << 30),
+            "warning",
+            "after the run take 3GiB, and 2GiB are free here: measure less often",
+        ),
     ],
 )
 def test_a_shortfall_says_what_there_is_too_little_of(
