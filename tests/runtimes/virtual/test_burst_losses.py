@@ -41,6 +41,9 @@ MODELS = {
 }
 
 
+RARE = {"rare bursts": gemodel(1e-4, 0.25), "no losses": gemodel(0.0, 1.0)}
+
+
 def took(model: LossModel | None, seed: int, control: Congestion = "cubic") -> float:
     """Return the seconds of `MESSAGES` messages over a link of 10 mbit, up to `LONGEST`."""
     side = Side(Rate(1e7), Seconds(0.02), loss_model=model)
@@ -106,6 +109,17 @@ def test_each_packet_of_a_burst_beyond_the_window_costs_a_time_out() -> None:
     losses = BurstLosses([chain], Random(0))
     losses._walks[0]._state, losses._walks[0]._left = 1, 10 + 1 + 2
     assert losses.silence(10, 0, rtt=0.1, pace=0.0) >= 0.3 + 0.6 + 1.2
+
+
+@pytest.mark.parametrize("name", MODELS | RARE)
+def test_a_link_without_a_rate_carries_many_messages(name: str) -> None:
+    link = Link(up=Side(delay=Seconds(0.02), loss_model=(MODELS | RARE)[name]))
+    heap, arrived = Heap(), list[float]()
+    group = LinkGroup(heap, link_constants(link, Link(), "up", tcp=True), 1, lambda _: Random(0))
+    for number in range(3000):
+        heap.at(0.1 * number, group.send, 0, SIZE, lambda: arrived.append(heap.now))
+    heap.run(math.inf, 1_000_000)
+    assert len(arrived) == 3000 and arrived[-1] < math.inf
 
 
 def test_a_silence_outlasts_a_change_of_the_link_and_a_new_connection() -> None:

@@ -26,6 +26,8 @@ LONGEST_TIMEOUT = 120.0
 """Seconds; Linux's TCP_RTO_MIN and TCP_RTO_MAX."""
 _FIRST = INITIAL / SEGMENT
 """Packets in the first window."""
+_WIDEST = (1 << 30) / SEGMENT
+"""Packets in the widest window that TCP's header can tell (RFC 7323, section 2.3)."""
 _KEPT = 0.7
 """Share of the window that is left after a loss (RFC 9438, section 4.6)."""
 _MOST_TRIES = 10_000
@@ -64,7 +66,7 @@ class BurstLosses:
         `rtt` is the round trip in seconds, and `pace` the seconds of a packet on the link.
         """
         silent, left, reopening = 0.0, packets - self._ahead, False
-        widest = max(_FIRST, (rtt + 0.25) / pace if pace else math.inf)
+        widest = max(_FIRST, (rtt + 0.25) / pace if pace else _WIDEST)
         while left > 0:
             size = min(left + behind, int(self._window))
             lost = self._lost(size)
