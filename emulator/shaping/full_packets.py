@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ..units import Rate
 from ..world.link import ETHERNET, Side
 from .backend import Backend
-from .tc import ANY_SEGMENTS, FEW_SEGMENTS, segments, usual_burst
+from .tc import ANY_SEGMENTS, FEW_SEGMENTS, framed, segments, usual_burst
 
 ROOM_BACK = 1e6
 """Least bits a second of a way back that acknowledgements never fill: Linux sends at most 1,024 a
@@ -23,6 +23,6 @@ def filled(up: Side, beyond: Iterable[Side], back: Iterable[Rate], backend: Back
         return False
     beyond = tuple(beyond)
     rated = [side for side in (up, *beyond) if side.rate]
-    cuts = any(side.drawn or usual_burst(side) < FEW_SEGMENTS * ETHERNET for side in rated)
+    cuts = any(framed(side) or usual_burst(side) < FEW_SEGMENTS * ETHERNET for side in rated)
     number = segments(up, beyond, backend)
     return bool(rated) and number > 1 and (number < ANY_SEGMENTS or not cuts)

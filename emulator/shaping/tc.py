@@ -13,7 +13,8 @@ Levels that a side does not need are left out. Pitfalls:
   high to matter, netem makes a packet due after the one before, as `Hold` does.
 * tbf cuts packets that are longer than its burst; on a fast link whole superpackets pass. To lose
   single frames, they must be cut there, too: so a lossy side has a peak rate, too high to matter,
-  with a bucket of one frame.
+  with a bucket of one frame. So has a side with an overhead, which tbf and htb charge once for a
+  packet, however many frames are in it.
 * A tbf whose bucket becomes smaller than a superpacket in its queue waits for ever. So a link that
   may change has the peak rate, too.
 * A tbf that cuts a superpacket cuts it into single frames, each with a timer, an interrupt and a
@@ -234,9 +235,15 @@ def bucket(side: Side, *, changing: bool) -> str:
     assert side.rate is not None
     words = [f"tbf rate {bits(side.rate)} burst {usual_burst(side)}"]
     words += [f"limit {usual_queue(side)}", *_overhead(side)]
-    if side.drawn or changing:
+    if framed(side) or changing:
         words += [f"peakrate {UNFELT} mtu {ETHERNET}"]
     return " ".join(words)
+
+
+def framed(side: Side) -> bool:
+    """Return whether the kernel must take single frames on a side, as a draw decides each of them,
+    or the rate is charged for the overhead of each."""
+    return side.drawn or side.overhead > 0
 
 
 def _late(side: Side, backend: Backend) -> bool:
@@ -299,11 +306,14 @@ def segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
     """Return the number of frames that TCP may combine into a packet, limited by the buckets of
     `up` and `beyond`."""
     beyond = tuple(beyond)
-    if up.drawn or (up.rate is not None and backend.rate == "htb"):
-        return 1  # to lose them one by one, or because htb cannot cut
+    in_kernel = backend.rate != "box"
+    if up.drawn or (in_kernel and up.overhead) or (up.rate is not None and backend.rate == "htb"):
+        return 1  # to lose or charge them one by one, or because htb cannot cut
     if any(side.drawn_by_keys and side.rate is None for side in beyond):
         return 1  # no tbf cuts them there
-    buckets = [usual_burst(s) // ETHERNET for s in (up, *beyond) if s.rate and not s.drawn]
+    if backend.rate == "htb" and any(side.overhead for side in beyond):
+        return 1
+    buckets = [usual_burst(s) // ETHERNET for s in (up, *beyond) if s.rate and not framed(s)]
     fit = [n for n in buckets if FEW_SEGMENTS <= n < SUPERPACKET // ETHERNET]
     return min(fit, default=ANY_SEGMENTS) if backend.rate == "tbf" else ANY_SEGMENTS
 

@@ -155,17 +155,17 @@ KEYS = [
 def test_each_key_in_netems_words(key: str, changes: dict[str, Any], words: str) -> None:
     side = replace(LATE, **changes)
     places = changes.get("limit", 184)
-    drawn = key not in ("distribution", "uniform", "correlation", "overhead")
+    framed = key not in ("distribution", "uniform", "correlation")
     apart = key in ("gemodel", "state", "corrupt")
     tbf = f"{TBF} 250000{' overhead 8' if key == 'overhead' else ''}"
     if apart:
         tbf = tbf.replace("root handle 504e:", "parent 504e:1 handle 504f:")
     netem = "parent 504f:1 handle 5050:" if apart else "parent 504e:1 handle 504f:"
     expected = (
-        f"{tbf}{f' {PEAK}' if drawn else ''}\n"
+        f"{tbf}{f' {PEAK}' if framed else ''}\n"
         f"tc qdisc add dev eth0 {netem} netem limit {places} {words} rate 100gbit\n"
     )
-    if drawn:
+    if framed:
         expected = (CLASSES if apart else CLASSES.splitlines(keepends=True)[0]) + expected
     assert _text(tc.shape(Link(up=side), replace(IN_KERNEL, loss="netem"))) == expected
 
@@ -179,7 +179,11 @@ def test_each_key_in_netems_words(key: str, changes: dict[str, Any], words: str)
             f"ip link set dev eth0 gso_max_segs 1\n{TBF} 250000 {PEAK}\n"
             "tc qdisc add dev eth0 parent 504e:1 handle 504f: netem limit 50 rate 100gbit\n",
         ),
-        (Side(Rate(8e6), overhead=8), WITHOUT_NETEM, f"{TBF} 250000 overhead 8\n"),
+        (
+            Side(Rate(8e6), overhead=8),
+            WITHOUT_NETEM,
+            f"ip link set dev eth0 gso_max_segs 1\n{TBF} 250000 overhead 8 {PEAK}\n",
+        ),
         (
             Side(duplicate=Fraction(0.5)),
             IN_KERNEL,
@@ -206,6 +210,16 @@ def test_frames_are_drawn_one_by_one_where_no_tbf_cuts_superpackets() -> None:
     beyond = [Side(delay=Seconds(0.01), reorder=Fraction(0.1))]
     commands = access.shape(Link(), IN_KERNEL, beyond=beyond)
     assert _text(commands) == "ip link set dev eth0 gso_max_segs 1\n"
+
+
+def test_packets_are_single_frames_where_a_kernel_charges_overhead() -> None:
+    """The box counts the frames of a superpacket itself; a tbf at the far end cuts superpackets."""
+    plain, charged = Side(Rate(5e7)), Side(Rate(5e7), overhead=8)
+    box, htb = Backend(rate="box"), Backend(rate="htb")
+    assert [tc.segments(charged, [], each) for each in (WITHOUT_NETEM, htb)] == [1, 1]
+    assert tc.segments(charged, [], box) == tc.segments(plain, [], box)
+    assert tc.segments(Side(), [charged], htb) == 1
+    assert tc.segments(Side(), [charged], WITHOUT_NETEM) == tc.ANY_SEGMENTS
 
 
 @pytest.mark.parametrize(

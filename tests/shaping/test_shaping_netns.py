@@ -77,6 +77,20 @@ def _in_time(rate: Rate, way: Way, took: float, lump: int) -> bool:
     return took < wanted / 0.97
 
 
+@pytest.mark.parametrize("backend", [TBF, HTB], ids=["tbf", "htb"])
+def test_each_frame_of_a_fast_link_pays_its_overhead(backend: Backend) -> None:
+    """In both directions; charged once for a packet of many frames, overhead would cost little."""
+    side = Side(rate=Rate(50e6), overhead=400)
+    size = _size(Rate(50e6)) // 2
+    with lab() as here:
+        here.shape(access.shape(Link(up=side, down=side), backend))
+        here.outside(access.shape(Link(), backend, beyond=[side]))
+        for way in WAYS:
+            took = here.stream(way, size=size).messages()[0].took
+            print(f"{way}: {side.transfer(size) / took:.4f} of the goodput")
+            assert took == pytest.approx(side.transfer(size), rel=0.04), way
+
+
 @pytest.mark.parametrize(
     ("rate", "size", "count"),
     [

@@ -91,9 +91,9 @@ def test_receiving_from_an_unshaped_link_is_a_part_of_the_step() -> None:
 
 def test_packets_that_a_link_cuts_come_frame_by_frame() -> None:
     fast, lossy = Side(rate=Rate(50e6)), Side(rate=Rate(50e6), loss=Fraction(0.001))
-    slow = Side(rate=Rate(8e6))
+    slow, charged = Side(rate=Rate(8e6)), Side(rate=Rate(50e6), overhead=8)
     assert packet(Side(), [fast, slow]) == 9 * 1514
     assert packet(Side(), [slow]) == packet(Side(), []) == 65536
-    pieces = [reception(side, 9 * 1514) for side in (fast, lossy, slow)]
+    pieces = [reception(side, 9 * 1514) for side in (fast, lossy, slow, charged)]
     assert pieces[0].work < pieces[1].work / 4  # type: ignore[union-attr]
-    assert pieces[1].work == pieces[2].work  # type: ignore[union-attr]
+    assert pieces[1].work == pieces[2].work == pieces[3].work  # type: ignore[union-attr]

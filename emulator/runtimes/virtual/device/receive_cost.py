@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ....shaping.backend import Backend
-from ....shaping.tc import SUPERPACKET, burst, segments
+from ....shaping.tc import SUPERPACKET, burst, framed, segments
 from ....world.link import ETHERNET, FRAME, Side
 
 WAKE = 33e-6
@@ -38,9 +38,9 @@ def reception(side: Side, packet: int) -> Reception | None:
     """Return the cost of receiving packets of `packet` bytes on `side`; None without a rate."""
     if side.rate is None:
         return None
-    # tbf cuts a packet longer than its burst, and on a lossy side every packet, into single frames:
-    # then each frame wakes the process
-    whole = packet <= burst(side.rate) and not side.drawn
+    # tbf cuts a packet longer than its burst, and on a side that is lossy or has an overhead every
+    # packet, into single frames: then each frame wakes the process
+    whole = packet <= burst(side.rate) and not framed(side)
     frames = FRAME / ETHERNET  # for each byte of a message
     work = frames * (EACH + WAKE * (ETHERNET / packet if whole else 1))
     return Reception(work, 8 * FRAME / side.net_rate)
