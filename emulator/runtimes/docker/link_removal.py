@@ -26,15 +26,18 @@ def departure(client: DockerClient, run: str) -> str:
 
     The clause is empty while the container stands behind the link.
     """
-    for sidecar in _sidecars(client, run):
-        try:
-            state = client.api.inspect_container(_shared_with(client, sidecar))["State"]
-        except NotFound:
-            return "does not exist any more"
-        if not state["Running"]:
-            return "does not run"
-        if state["StartedAt"] != sidecar["Labels"].get(STARTED):
-            return "was started again since, with its own network"
+    marks = _marks(client, run)
+    if not marks:
+        return ""
+    shared = [_shared_with(client, sidecar) for sidecar in _sidecars(client, run)]
+    try:
+        state = client.api.inspect_container((shared or [marks[LINK]])[0])["State"]
+    except NotFound:
+        return "does not exist any more"
+    if not state["Running"]:
+        return "does not run"
+    if state["StartedAt"] != marks.get(STARTED):
+        return "was started again since, with its own network"
     return ""
 
 
@@ -50,7 +53,10 @@ def remove_link(client: DockerClient, run: str) -> Removed:
 
 def _undo(client: DockerClient, run: str) -> Iterator[str]:
     """Stop the sidecar of the link `run`; yield a line if it has not undone the link."""
-    for sidecar in _sidecars(client, run):
+    sidecars = _sidecars(client, run)
+    if not sidecars and (name := _marks(client, run).get(LINK)):
+        yield f"{name} has not got its network back: its sidecar is gone: start {name} again"
+    for sidecar in sidecars:
         if sidecar["State"] == "running":
             client.api.stop(sidecar["Id"], timeout=LAST)  # it undoes the link
         if code := client.api.inspect_container(sidecar["Id"])["State"]["ExitCode"]:
@@ -60,6 +66,14 @@ def _undo(client: DockerClient, run: str) -> Iterator[str]:
                 f"{name} has not got its network back: {said or f'the sidecar ended with {code}'}: "
                 f"start {name} again"
             )
+
+
+def _marks(client: DockerClient, run: str) -> dict[str, str]:
+    """Return the labels of the link `run`, from a container or the volume; none if all are gone."""
+    wanted = {"label": f"{RUN}={run}"}
+    things = client.api.containers(all=True, filters=wanted)
+    things = things or client.api.volumes(filters=wanted).get("Volumes") or []
+    return dict(things[0]["Labels"]) if things else {}
 
 
 def _sidecars(client: DockerClient, run: str) -> list[dict[str, Any]]:

@@ -192,6 +192,27 @@ def test_a_link_is_undone_by_its_sidecar_before_all_goes(engine: Engine) -> None
     assert link_removal.linked(client, "web") == ""
 
 
+@pytest.mark.parametrize("gone", [("link",), ("link", "box")], ids=["sidecar", "both"])
+def test_a_link_without_its_sidecar_gives_no_network_back(
+    engine: Engine, gone: tuple[str, ...]
+) -> None:
+    """A container that was started again has its network, and may have another link."""
+    put(engine)
+    client: Any = SimpleNamespace(api=engine)
+    run = link_removal.linked(client, "web")
+    engine.made = [own for own in engine.made if own["labels"]["emulate.role"] not in gone]
+    assert link_removal.departure(client, run) == ""
+    before, volumes = list(engine.made), list(engine.volumes_)
+    removed = link_removal.remove_link(client, run)
+    assert engine.made == engine.volumes_ == []
+    line = "web has not got its network back: its sidecar is gone: start web again"
+    assert removed.left == (line,)
+    engine.made, engine.volumes_ = before, volumes
+    engine.web["State"]["StartedAt"] = "2026-01-02T00:00:00Z"
+    assert "was started again since" in link_removal.departure(client, run)
+    assert link_removal.remove_link(client, run).left == ()
+
+
 def test_cleaning_up_undoes_links_and_a_new_run_spares_them(engine: Engine) -> None:
     put(engine)
     client: Any = SimpleNamespace(api=engine)
