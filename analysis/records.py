@@ -49,10 +49,7 @@ def frame(path: Path, known: Sequence[str], notes: list[str]) -> pd.DataFrame:
 def _frame(rows: Sequence[Record], known: Sequence[str], path: Path) -> pd.DataFrame:
     extra = dict.fromkeys(key for row in rows for key in row if key != "what")
     keys = {**dict.fromkeys(known), **extra}
-    try:
-        frame = pd.DataFrame({key: _column(rows, key) for key in keys})
-    except UnicodeEncodeError as error:  # JSON may escape a half of a pair alone
-        raise RunError(f"{path}: holds half of a letter, an unpaired surrogate") from error
+    frame = pd.DataFrame({key: _column(rows, key) for key in keys})
     for key, kind in COLUMNS.items():
         lacks = key in _REQUIRED and (key == "at" or key in extra) and frame[key].isna().any()
         if key in frame and (lacks or not _sound(frame[key], kind)):
@@ -87,7 +84,11 @@ def _misplaced(path: Path, key: str, kind: Kind) -> RunError:
 
 
 def _column(rows: Sequence[Record], key: str) -> "pd.Series[Any]":
-    column = pd.Series([row.get(key) for row in rows])
+    values = [row.get(key) for row in rows]
+    try:
+        column = pd.Series(values)
+    except OverflowError:  # pandas 2.2 tries to make a float of any integer
+        column = pd.Series(values, dtype=object)
     # an empty column of objects would turn the numbers of other blocks into objects
     return column.astype(float) if column.dtype == object and column.isna().all() else column
 
@@ -127,7 +128,17 @@ def _line(line: bytes, path: Path, number: int) -> Record:
         record = json.loads(line.decode(errors="replace"))
     except (ValueError, RecursionError) as error:
         raise _Damaged(f"{path}:{number}: not a line of JSON: {error}") from error
+    if b"\\u" in line:
+        _require_whole_letters(record, f"{path}:{number}")
     return mapping(f"{path}:{number}", record)
+
+
+def _require_whole_letters(record: object, place: str) -> None:
+    """Raise RunError if a text in `record` cannot be drawn: JSON may escape a half of a pair."""
+    try:
+        json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise RunError(f"{place}: holds half of a letter, an unpaired surrogate") from error
 
 
 def mapping(place: Path | str, content: object) -> Record:

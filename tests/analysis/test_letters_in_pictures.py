@@ -127,7 +127,7 @@ def test_half_a_letter_in_a_log_is_damage(tmp_path: Path) -> None:
     Synthetic(devices=1, updates=9, faults=[]).write(tmp_path)
     log = tmp_path / "run.jsonl"
     log.write_text(log.read_text().replace('"fiber-0"', json.dumps(NAMES["surrogate"])))
-    with pytest.raises(RunError, match=r"run\.jsonl: holds half of a letter"):
+    with pytest.raises(RunError, match=r"run\.jsonl:\d+: holds half of a letter"):
         read(tmp_path)
 
 
