@@ -272,6 +272,34 @@ def test_faults_and_bottlenecks_still_name_the_group(lab: Path) -> None:
     assert list(scenario.bottleneck_of) == ["home-0", "home-1"]
 
 
+@pytest.mark.parametrize("files", ["{}/lab/bw", "{}/lab/bw/*.csv", "{}/lab/../lab/bw/?*.csv"])
+@pytest.mark.parametrize("typed", [False, True], ids=["in the file", "by --set"])
+def test_absolute_files_are_read_where_they_are(lab: Path, files: str, typed: bool) -> None:
+    given = files.format(lab.parent)
+    if typed:
+        (lab / "base.yaml").write_text(yaml.safe_dump(BASE))
+        options = [f"devices[0].link.up.trace.files={given}"]
+        nodes = emulator.load(lab / "base.yaml", options).nodes
+    else:
+        nodes = _homes(lab, 2, f"'{given}'").nodes[1:-1]
+    found = [node.link.up.trace.file for node in nodes if node.link.up.trace]
+    assert [Path(str(file)).name for file in found] == ["1.csv", "2.csv"]
+    assert all(Path(str(file)).is_absolute() for file in found)
+
+
+@pytest.mark.parametrize("files", ["bw", "./bw/*.csv", "g[1]", "../a [[]1]/bw/*.csv"])
+def test_folders_of_scenarios_and_traces_may_have_the_letters_of_patterns(
+    lab: Path, files: str
+) -> None:
+    odd = lab.with_name("a [1]")
+    if files == "g[1]":
+        (lab / "bw").rename(lab / files)
+    lab.rename(odd)
+    nodes = _homes(odd, 2, f"'{files}'").nodes[1:-1]
+    found = [node.link.up.trace.file for node in nodes if node.link.up.trace]
+    assert [Path(str(file)).name for file in found] == ["1.csv", "2.csv"]
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [

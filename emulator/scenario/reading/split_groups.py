@@ -67,20 +67,29 @@ def _files(document: Document, trace: Address, folder: Path) -> list[str]:
         return []
     base = document.folder(address, given, folder)
     try:
-        whole = base / given
-        inside = whole.is_dir()
-        pattern = (whole / "*" if inside else whole).parts
-        root = Path(pattern[0]) if whole.is_absolute() else Path()
-        steps = pattern[1:] if whole.is_absolute() else pattern
-        matches = [file for file in root.glob(str(Path(*steps))) if not file.is_dir()]
+        matches = _matches(base, Path(given))
     except (OSError, ValueError) as error:
         document.complain(address, f"{given} cannot be read: {error}")
         return []
     visible = [file for file in matches if not file.name.startswith(".")]
     if not visible:
-        document.complain(address, f"no file matches {whole}: write a pattern as ./bw/*.csv")
-    prefix = len(base.parts)
-    return [str(Path(*file.parts[prefix:])) for file in sorted(visible, key=_order)]
+        document.complain(address, f"no file matches {base / given}: write a pattern as ./bw/*.csv")
+    ordered = sorted(visible, key=_order)
+    if Path(given).is_absolute():
+        return [str(file) for file in ordered]
+    return [str(Path(*file.parts[len(base.parts) :])) for file in ordered]
+
+
+def _matches(base: Path, given: Path) -> list[Path]:
+    """Return the files in the folder `given`, or those that match the pattern `given`; `base` is
+    the folder from which `given` counts, and no pattern."""
+    if (base / given).is_dir():
+        found = (base / given).glob("*")
+    elif given.is_absolute():
+        found = Path(given.anchor).glob(str(given.relative_to(given.anchor)))
+    else:
+        found = base.glob(str(given))
+    return [file for file in found if not file.is_dir()]
 
 
 def _order(file: Path) -> list[tuple[int, int, str]]:
