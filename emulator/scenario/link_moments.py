@@ -1,12 +1,14 @@
 """The directions of links as a run may play them: as written, by steps, by traces, under faults."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..faults import Scheduled
+from ..world.bottleneck import SharedLink
 from ..world.link import Link, Side
 from ..world.link_course import side_course
 from ..world.reshaping import VERB, reshaped
+from ..world.verbs import Setting
 from .devices import Group
 from .model import Scenario
 from .reading.document import Address, place
@@ -22,11 +24,8 @@ class Moment(NamedTuple):
     part: str
     """Place inside of the step or the trace that makes the moment; empty for the side's own."""
     side: Side
-
-    @property
-    def traced(self) -> bool:
-        """Whether the values are a trace's."""
-        return self.part == ".trace"
+    traced: bool
+    """Whether the rate comes from a sample of a trace."""
 
 
 def link_moments(scenario: Scenario) -> Iterator[Moment]:
@@ -34,17 +33,27 @@ def link_moments(scenario: Scenario) -> Iterator[Moment]:
 
     A device behind a bottleneck has the bottleneck's delay, too.
     """
-    yield from _of_link("server.link", scenario.server.link)
+    yield from _of_link("server.link", scenario.server.link, _unchanged)
     for number, group in enumerate(scenario.devices):
-        for link in _paths(scenario, group):
-            yield from _of_link(f"devices[{number}].link", link)
+        for shared in _shared(scenario, group):
+            yield from _of_link(f"devices[{number}].link", group.link, shared.lengthen)
     for address, fault, group in link_faults(scenario):
-        setting = fault.begin("").setting
-        for link in _paths(scenario, group):
-            for way in WAYS:
-                for part, side in _moments(getattr(link, way)):
-                    worse = getattr(reshaped(Link(**{way: side}), setting), way)
-                    yield Moment(f"{place(address)}: {group.name}: link.{way}", part, worse)
+        where, setting = f"{place(address)}: {group.name}: link", fault.begin("").setting
+        for shared in _shared(scenario, group):
+            if setting is not None and "link" in setting:  # hides the steps and the trace
+                yield from _of_link(where, reshaped(group.link, setting), shared.lengthen)
+            else:
+                yield from _of_link(where, group.link, _faulty(setting, shared))
+
+
+def _unchanged(link: Link) -> Link:
+    return link
+
+
+def _faulty(setting: Setting | None, shared: SharedLink) -> Callable[[Link], Link]:
+    """Return the function that changes a link by a fault's `setting`, then by the delays of
+    `shared`, as a node does."""
+    return lambda link: shared.lengthen(reshaped(link, setting))
 
 
 def link_faults(scenario: Scenario, verb: str = VERB) -> Iterator[tuple[Address, Scheduled, Group]]:
@@ -65,34 +74,39 @@ def link_faults(scenario: Scenario, verb: str = VERB) -> Iterator[tuple[Address,
                     yield ("devices", number, "failures", nth, "faults", index), entry, group
 
 
-def _paths(scenario: Scenario, group: Group) -> list[Link]:
-    """Return the link of `group`, with the delays of each bottleneck in front of its devices."""
+def _shared(scenario: Scenario, group: Group) -> list[SharedLink]:
+    """Return the bottlenecks in front of the devices of `group`, each once; a device without one
+    has one that changes nothing."""
     if not scenario.bottlenecks:
-        return [group.link]
+        return [SharedLink()]
     found = {id(each): each for each in map(scenario.bottleneck_of.get, group.names)}
-    return [
-        group.link if each is None else each.shared.lengthen(group.link) for each in found.values()
-    ]
+    return [SharedLink() if each is None else each.shared for each in found.values()]
 
 
-def _of_link(where: str, link: Link) -> Iterator[Moment]:
+def _of_link(where: str, link: Link, changed: Callable[[Link], Link]) -> Iterator[Moment]:
+    """Yield the directions of `link`, of which each moment is as `changed` makes it."""
     for way in WAYS:
-        for part, side in _moments(getattr(link, way)):
-            yield Moment(f"{where}.{way}", part, side)
+        for part, side, traced in _moments(getattr(link, way)):
+            now = getattr(changed(Link(**{way: side})), way)
+            yield Moment(f"{where}.{way}", part, now, traced)
 
 
-def _moments(side: Side) -> list[tuple[str, Side]]:
-    """Return the directions that `side` may have, with the places of the step or the trace."""
+def _moments(side: Side) -> list[tuple[str, Side, bool]]:
+    """Return the directions that `side` may have, with the places of the step or the trace, and
+    whether the rate is a sample's."""
     if not side.changes:
-        return [("", side)]
+        return [("", side, False)]
     sides = side_course(side).sides
     if side.trace is None:
         first = len(sides) - len(side.steps)  # 1, unless a step begins at 0
-        parts = [("", each) for each in sides[:first]]
-        return parts + [(f".steps[{at}]", each) for at, each in enumerate(sides[first:])]
-    extremes = (
-        max(sides, key=lambda each: each.rate or 0.0),
-        max(sides, key=lambda each: each.delay),
-        max(sides, key=lambda each: (each.rate or 0.0) * each.delay),
-    )
-    return [(".trace", each) for each in dict.fromkeys(extremes)]
+        parts = [("", each, False) for each in sides[:first]]
+        return parts + [(f".steps[{at}]", each, False) for at, each in enumerate(sides[first:])]
+    sampled = [sample.rate is not None for sample in side.trace.played.samples]
+    moments = list(zip(sides, sampled, strict=True))
+    extremes = [
+        max(moments, key=lambda each: each[0].rate or 0.0),
+        max(moments, key=lambda each: each[0].delay),
+        max(moments, key=lambda each: (each[0].rate or 0.0) * each[0].delay),
+        *[each for each in moments if not each[1]][:1],  # has the side's own rate
+    ]
+    return [(".trace", each, traced) for each, traced in dict.fromkeys(extremes)]

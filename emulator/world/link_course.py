@@ -98,8 +98,7 @@ def side_course(side: Side) -> SideCourse:
         steps = [(float(step.at), replace(own, **step.named)) for step in side.steps]
         rows = steps if steps and steps[0][0] == 0 else [(0.0, own), *steps]
         return SideCourse(tuple(at for at, _ in rows), tuple(each for _, each in rows), math.inf)
-    trace, scale = side.trace.trace, side.trace.scale
-    trace = trace.looped if side.trace.loop else trace
+    trace, scale = side.trace.played, side.trace.scale
     sides = tuple(_moment(own, sample, scale) for sample in trace.samples)
     times = tuple(sample.at for sample in trace.samples)
     return SideCourse(times, sides, trace.end if side.trace.loop else math.inf)

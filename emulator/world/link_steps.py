@@ -131,6 +131,11 @@ class PlayedTrace:
         return parsed(self.samples or "")
 
     @property
+    def played(self) -> LinkTrace:
+        """The trace, with its own rates, as it plays: in a loop without a short last sample."""
+        return self.trace.looped if self.loop else self.trace
+
+    @property
     def loses(self) -> bool:
         """Whether the trace says which share of packets is lost."""
         known = self.samples is not None

@@ -41,6 +41,7 @@ FAULTS = {
     "worse": "{kind: degrade, nodes: [far], at: 1s, rate: 50%, delay: 4s, loss: 10%, lasts: 5s}",
     "other": "{kind: degrade, nodes: [far], at: 1s, link: 2g, lasts: 5s}",
 }
+SLOW_FAULT = "{kind: degrade, nodes: [far], at: 1s, link: {up: {rate: 500bit}}, lasts: 5s}"
 
 
 def _scenario(side: str, dilation: float = 1, fault: str = "", more: str = "") -> Scenario:
@@ -105,6 +106,14 @@ def test_an_outage_of_a_trace_is_no_reason_to_refuse(fault: str) -> None:
             1,
             "faults[0]: far: ",
         ),
+        (RATES["outage"], SLOW_FAULT, 10, "faults[0]: far: link.up.rate: 500bit divided"),
+        ("{rate: 500bit, trace: {samples: '0 - 0.04, end 6'}}", "", 10, "up.trace.rate: 500bit"),
+        (
+            "{rate: 500bit, trace: {samples: '0 8e6 0.04, 3 - 0.04, end 6'}}",
+            "",
+            10,
+            "up.trace.rate: 500bit",
+        ),
     ],
 )
 def test_a_moment_beyond_the_bounds_is_refused_at_its_place(
@@ -114,10 +123,46 @@ def test_a_moment_beyond_the_bounds_is_refused_at_its_place(
     assert any(place in text for text in refused), refused
 
 
-def test_the_delay_of_a_bottleneck_counts() -> None:
-    more = "bottlenecks: [{name: street, members: [far], up: {rate: 1mbit, delay: 40min}}]\n"
-    texts = _refused(_scenario("{rate: 1mbit, delay: 30min}", 1, more=more))
-    assert texts == ["devices[0].link.up.delay: 70min is above 1h, the longest of a link"]
+@pytest.mark.parametrize(
+    ("side", "fault", "delay", "text"),
+    [
+        (
+            "{rate: 1mbit, delay: 30min}",
+            "",
+            "40min",
+            "devices[0].link.up.delay: 70min is above 1h",
+        ),
+        (
+            "{rate: 1mbit}",
+            "{kind: degrade, nodes: [far], at: 1s, link: {up: {delay: 30min}}, lasts: 5s}",
+            "40min",
+            "faults[0]: far: link.up.delay: 70min is above 1h",
+        ),
+        (
+            "{rate: 1mbit}",
+            "{kind: degrade, nodes: [far], at: 1s, delay: 30min, lasts: 5s}",
+            "40min",
+            "faults[0]: far: link.up.delay: 70min is above 1h",
+        ),
+        (
+            "{rate: 1mbit, steps: [{at: 1s, delay: 30min}]}",
+            "",
+            "40min",
+            "devices[0].link.up.steps[0].delay: 70min is above 1h",
+        ),
+        (
+            "{rate: 1mbit, trace: {samples: '0 - 60, end 6'}}",
+            "",
+            "3570s",
+            "devices[0].link.up.trace.delay: 60.5min is above 1h",
+        ),
+    ],
+)
+def test_the_delay_of_a_bottleneck_counts(side: str, fault: str, delay: str, text: str) -> None:
+    """Every packet has it, whatever a step, a trace or a fault makes of the link in front."""
+    street = f"{{name: street, members: [far], up: {{rate: 1mbit, delay: {delay}}}}}"
+    texts = _refused(_scenario(side, 1, fault, f"bottlenecks: [{street}]\n"))
+    assert texts == [f"{text}, the longest of a link"]
 
 
 def test_a_scale_beyond_the_bounds_is_refused() -> None:
