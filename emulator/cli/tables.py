@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ..machine.host import Host
 from ..scenario import Scenario
-from ..scenario.availability_rows import AvailabilityRow
+from ..scenario.availability_rows import ANEW, AvailabilityRow
 from ..scenario.demand import PORTS, Demand
 from ..scenario.overview import (
     BottleneckRow,
@@ -235,7 +235,8 @@ def availability_table(rows: Sequence[AvailabilityRow]) -> Table:
     """Return a table of the traces of availability that devices play."""
     made = table("device", "trace", "begins at", title="traces of availability")
     for row in rows[:MOST_ROWS]:
-        made.add_row(row.node, row.trace, f"{row.start:,.1f} s")
+        begin = ANEW if row.start is None else f"{row.start:,.1f} s"
+        made.add_row(row.node, row.trace, begin)
     return made
 
 

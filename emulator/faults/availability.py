@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from random import Random
 from typing import Annotated, ClassVar, Literal
 
@@ -23,15 +23,6 @@ def parted(text: str) -> tuple[str, str]:
     name is empty for a trace without one."""
     name, _, steps = text.rpartition(":")
     return name.strip(), steps
-
-
-@lru_cache(maxsize=64)
-def _by_name(traces: tuple[str, ...]) -> tuple[dict[str, int], Sequence[int]]:
-    """Return the index of each named trace by its name, and the indices of the others, or of all if
-    every trace has a name."""
-    names = [parted(text)[0] for text in traces]
-    own = {name: number for number, name in enumerate(names) if name}
-    return own, [number for number, name in enumerate(names) if not name] or range(len(names))
 
 
 def _check_traces(texts: Sequence[str]) -> None:
@@ -100,11 +91,27 @@ class Availability:
 
         None stands for devices that leave together.
         """
-        own, others = _by_name(self.trace)
-        if node in own:
-            number = own[node]
-        else:
-            pool = range(len(self.trace)) if node is None else others
-            number = pool[rng.randrange(len(pool))]
+        pool = self.choices(node)
+        # a device with a namesake draws no trace
+        number = pool[0 if node in self._named else rng.randrange(len(pool))]
         drawn = rng.random() * _parsed(self.trace[number]).period
         return number, drawn if self.start is None else float(self.start)
+
+    def choices(self, node: str | None) -> Sequence[int]:
+        """Return the indices of the traces among which `node` draws: that of its name, or those
+        without a name, or all if every trace has one. None as for `drawn`."""
+        if node is None:
+            return range(len(self.trace))
+        return [self._named[node]] if node in self._named else self._others
+
+    @cached_property
+    def _named(self) -> dict[str | None, int]:
+        """The index of each trace with a name, by its name."""
+        names = (parted(text)[0] for text in self.trace)
+        return {name: number for number, name in enumerate(names) if name}
+
+    @cached_property
+    def _others(self) -> Sequence[int]:
+        """The indices of the traces without a name; of all if every trace has one."""
+        every = range(len(self.trace))
+        return [number for number in every if not parted(self.trace[number])[0]] or every

@@ -8,6 +8,10 @@ from .. import chance
 from ..faults import Scheduled
 from ..faults.availability import Availability, parted
 from .model import Scenario
+from .timeline import horizon
+
+ANEW = "drawn anew each time"
+"""In place of the trace of a fault with `every` that draws one for each occurrence."""
 
 
 @dataclass(frozen=True)
@@ -16,10 +20,10 @@ class AvailabilityRow:
 
     node: str
     trace: str
-    """Name of the trace, which is that of the device; or the number of a trace that was drawn, for
-    example `2 of 5`."""
-    start: float
-    """Time of the trace at which the device begins, in seconds."""
+    """Name of the trace, which is that of the device; the number of a trace that was drawn, for
+    example `2 of 5`; or `ANEW`."""
+    start: float | None
+    """Time of the trace at which the device begins, in seconds; None: drawn anew each time."""
 
 
 def availability_rows(scenario: Scenario) -> tuple[AvailabilityRow, ...]:
@@ -31,11 +35,19 @@ def availability_rows(scenario: Scenario) -> tuple[AvailabilityRow, ...]:
         stream = chance.faults(scenario.seed, node, profile, index)
         if fault.together:
             stream = chance.common_faults(scenario.seed, profile, index)
-        number, start = fault.drawn(None if fault.together else node, Random(stream))
+        # an occurrence draws its times before its trace, from the same stream
+        rng, player = Random(stream), None if fault.together else node
+        if next(fault.intervals(rng, horizon(scenario)), None) is None:
+            continue
+        number, start = fault.drawn(player, rng)
         name, _ = parted(fault.trace[number])
-        known = name == node
-        trace = name if known else f"{number + 1} of {len(fault.trace)}"
-        rows.append(AvailabilityRow(node, trace, start))
+        trace = name if name == node else f"{number + 1} of {len(fault.trace)}"
+        if fault.every is None or fault.lasts is None:  # occurs once
+            rows.append(AvailabilityRow(node, trace, start))
+        else:
+            alone = len(fault.choices(player)) == 1
+            begin = None if fault.start is None else float(fault.start)
+            rows.append(AvailabilityRow(node, trace if alone else ANEW, begin))
     return tuple(rows)
 
 

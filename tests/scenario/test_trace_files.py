@@ -8,7 +8,7 @@ import pytest
 
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, dump, load, loads, timeline
-from emulator.scenario.availability_rows import availability_rows
+from emulator.scenario.availability_rows import ANEW, availability_rows
 
 SCENARIO = """
 name: traced
@@ -101,6 +101,55 @@ def test_traces_named_after_devices_are_theirs(tmp_path: Path, fault: str) -> No
     assert [(row.node, row.trace, row.start) for row in rows] == [
         (f"home-{number}", f"home-{number}", 0.0) for number in range(4)
     ]
+
+
+NEARLY_100 = "{uniform: [100s, 100.000001s]}"
+
+
+@pytest.mark.parametrize(
+    ("times", "begin"),
+    [
+        ("", 0),
+        (f"at: {NEARLY_100}, ", 100),
+        (f"at: {NEARLY_100}, lasts: {{uniform: [1h, 2h]}}, ", 100),
+        (f"at: {NEARLY_100}, together: true, ", 100),
+        (f"every: {NEARLY_100}, ", 100),
+    ],
+)
+def test_the_rows_name_the_traces_of_the_timeline(tmp_path: Path, times: str, begin: float) -> None:
+    """The time off tells the trace by its length, and the begin by its place."""
+    traces = [f"on 0, off 500, on {510 + 10 * number}, end 1000" for number in range(9)]
+    fault = f"{{kind: availability, nodes: all, {times}trace: {traces}}}"
+    scenario = world(tmp_path, fault, "{name: home, count: 5}", "3000s")
+    rows, timed = availability_rows(scenario), timeline(scenario)
+    assert len(rows) == 5
+    for row in rows:
+        own = [(each.at, each.action.begins) for each in timed if each.action.node == row.node]
+        number = next(place for place, (at, off) in enumerate(own) if off and at > 1100)
+        off, on = own[number][0], own[number + 1][0]
+        assert row.trace == f"{round((on - off) / 10)} of 9"
+        assert row.start is not None
+        assert (off - begin + row.start) % 1000 == pytest.approx(500, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ("every: 9s, lasts: 5s", {"a": ("a", None), "b": (ANEW, None)}),
+        ("every: 9s, lasts: 5s, start: 3s", {"a": ("a", 3), "b": (ANEW, 3)}),
+        ("every: 9s, lasts: 5s, together: true", {"a": (ANEW, None), "b": (ANEW, None)}),
+        ("at: 2min", {}),
+    ],
+    ids=["drawn anew", "with a start", "together", "after the end"],
+)
+def test_the_rows_of_faults_that_recur_or_never_strike(
+    tmp_path: Path, times: str, expected: dict[str, tuple[str, float | None]]
+) -> None:
+    traces = "['a: on 0, off 5, end 9', 'on 0, off 6, end 9', 'on 0, off 7, end 9']"
+    fault = f"{{kind: availability, nodes: all, {times}, trace: {traces}}}"
+    scenario = world(tmp_path, fault, "{name: a}, {name: b}")
+    rows = availability_rows(scenario)
+    assert {row.node: (row.trace, row.start) for row in rows} == expected
 
 
 def test_devices_without_a_namesake_draw_the_traces_of_nobody(tmp_path: Path) -> None:
