@@ -11,11 +11,15 @@ _WINDOWS = ("before", "during", "after")
 
 
 def by_kind(run: Run) -> list[Row]:
-    """Return a row for each kind of fault: count, devices, seconds, updates/s in three windows."""
+    """Return a row for each kind of fault.
+
+    The columns: kind, count, devices, seconds, faults compared, and updates/s in three windows.
+    """
     kinds = _effects(run).get("kinds") or {}
     return [
         (
             *(kind, f"{own['count']:,}", f"{own['devices']:,}", seconds(own["seconds"])),
+            f"{own.get('compared', own['count']):,}",
             *(_rate(own["updates_per_s"][window]) for window in _WINDOWS),
         )
         for kind, own in kinds.items()
@@ -25,17 +29,21 @@ def by_kind(run: Run) -> list[Row]:
 def traffic_by_kind(run: Run) -> list[Row]:
     """Return a row for each kind of fault: kB/s pushed, pulled and of both in three windows.
 
-    Activations of a cut model are left out.
+    Both have the activations of a cut model.
     """
     kinds = _effects(run).get("kinds") or {}
     return [(kind, *_ways(own)) for kind, own in kinds.items()]
 
 
 def _ways(own: dict[str, Any]) -> list[str]:
-    pushed, pulled = (
-        [own[f"{way}_bytes_per_s"][window] for window in _WINDOWS] for way in ("push", "pull")
+    pushed, pulled, *crossed = (
+        [own[way][window] for window in _WINDOWS]
+        for way in ("push_bytes_per_s", "pull_bytes_per_s", "activation_bytes_per_s")
+        if way in own
     )
-    both = [None if None in pair else sum(pair) for pair in zip(pushed, pulled, strict=True)]
+    both = [
+        None if None in ways else sum(ways) for ways in zip(pushed, pulled, *crossed, strict=True)
+    ]
     return [_rate(value, 1e-3) for value in (*pushed, *pulled, *both)]
 
 

@@ -14,8 +14,10 @@ TITLE = "Effects of faults"
 CAPTION = (
     "Updates per second of the whole run before, while and after faults of a kind held devices: as "
     "long before and after each fault as it lasted, from 1 s to 60 s, without the seconds in which "
-    "another fault held a device; a fault holds its device until the device's next update. Where "
-    "less than a tenth of that time is left, there is no bar. "
+    "another fault held a device; a fault holds its device until the server hears from the device "
+    "again. All bars of a kind are means over the same faults, those of which at least a tenth of "
+    "the time before and after is left, or else of the time before; a kind has no bars without "
+    "such a fault. "
     "Faults that overlap share their effects while they hold devices."
 )
 

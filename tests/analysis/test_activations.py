@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis import byte_tables, sections
+from analysis import byte_tables, fault_tables, sections
 from analysis.activations import cut_bytes
 from analysis.agreement import agreement, readable
 from analysis.compare import compare, text
@@ -147,6 +147,21 @@ def test_the_protocol_names_the_cut(tmp_path: Path, section: dict, words: str) -
     training = {"model": "mnist-cnn", "algorithm": "bsp", "fully_connected": section}
     scenario = {"name": "merged", "training": training}
     assert words in sentence(written(tmp_path / "run", RECORDS, scenario=scenario))
+
+
+@pytest.mark.parametrize("crossed, both", [(None, "3"), (4000.0, "7")])
+def test_both_directions_of_a_fault_have_them(
+    crossed: float | None, both: str, tmp_path: Path
+) -> None:
+    rates = {"push_bytes_per_s": 1000.0, "pull_bytes_per_s": 2000.0}
+    rates |= {} if crossed is None else {"activation_bytes_per_s": crossed}
+    kind = {
+        name: dict.fromkeys(("before", "during", "after"), rate) for name, rate in rates.items()
+    }
+    summary = {"fault_effects": {"kinds": {"crash": kind}, "faults": [], "unlisted": 0}}
+    faulty = written(tmp_path / "faulty", [], summary=summary)
+    (row,) = fault_tables.traffic_by_kind(faulty)
+    assert row == ("crash", *3 * ["1"], *3 * ["2"], *3 * [both])
 
 
 def test_each_device_has_its_activations(run: Run, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Effects of faults, each number worked out by hand."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -300,10 +301,14 @@ def recovering(fault: str, node: str, back: float | None) -> list[PlainRecord]:
     return records if back is None else [*records, update(back, node)]
 
 
+BACK = {"crash": 22.0, "partition": 18.0, "slow": 18.0}
+"""When the device makes its first update: 8 s after a crash of 4 s, 4 s after another fault."""
+
+
 @pytest.mark.parametrize("fault", VERBS)
 def test_a_fault_holds_its_device_until_the_device_makes_an_update(fault: str) -> None:
-    first, second = effects(recovering(fault, "a", back=22.0))["faults"]
-    # of 10 s to 30 s, the time from 22 s on is left
+    first, second = effects(recovering(fault, "a", back=BACK[fault]))["faults"]
+    # of 10 s to 30 s, the time from then on is left
     assert second["updates_per_s"]["before"] == pytest.approx(10.0, abs=0.2)
     # its own recovery is an effect of it: 18 s, of which no second is without the fault
     assert first["updates_per_s"]["after"] == pytest.approx(4.0, abs=0.3)
@@ -324,3 +329,182 @@ def test_any_update_shows_that_the_server_is_back() -> None:
     first, second = effects(recovering("crash", "server", back=22.0))["faults"]
     assert second["updates_per_s"]["before"] == pytest.approx(10.0, abs=0.2)
     assert first["updates_per_s"]["after"] == 0.0
+
+
+def lasting(fault: str, node: str, begin: float, end: float) -> list[PlainRecord]:
+    begins, ends = VERBS[fault]
+    return [
+        {**act(begin, begins, fault, begin), "node": node},
+        {**act(end, ends, fault, end), "node": node},
+    ]
+
+
+def flowing(seconds: int, rate: Callable[[float], float]) -> list[PlainRecord]:
+    """Pulls of `rate` bytes a second by a device without faults, and the run's end."""
+    pulls = [
+        {"at": second + 0.5, "what": "pull", "node": "calm", "bytes": rate(second + 0.5)}
+        for second in range(seconds)
+    ]
+    return [*pulls, {"at": float(seconds), "what": "stop", "reason": "time"}]
+
+
+def lowered(
+    faults: list[tuple[str, str, float, float]], seconds: int, rate: Callable[[float], float]
+) -> dict[str, Any]:
+    """Effects of `faults`, each of which lowers the `rate` by a fifth while it holds a device."""
+
+    def left(at: float) -> float:
+        return rate(at) * 0.8 ** sum(begin <= at < end for _, _, begin, end in faults)
+
+    records = [record for fault in faults for record in lasting(*fault)]
+    return effects([*records, *flowing(seconds, left)])
+
+
+def test_the_rates_of_a_kind_are_those_of_the_same_faults() -> None:
+    """The rate doubles after 60 s, and only the first partition has time before it."""
+    faults = [
+        ("partition", "a", 20.0, 30.0),
+        ("crash", "b", 90.0, 100.0),
+        ("partition", "a", 101.0, 111.0),
+    ]
+    found = lowered(faults, 160, lambda at: 1000 if at < 60 else 2000)
+    kinds = found["kinds"]
+    assert kinds["partition"]["pull_bytes_per_s"] == {
+        "before": 1000.0,
+        "during": 800.0,
+        "after": 1000.0,
+    }
+    assert (kinds["partition"]["count"], kinds["partition"]["compared"]) == (2, 1)
+    assert kinds["partition"]["seconds"] == 20.0
+    assert "compared" not in kinds["crash"]
+    assert found["faults"][2]["pull_bytes_per_s"]["before"] is None
+    assert found["faults"][2]["pull_bytes_per_s"]["during"] == 1600.0
+
+
+def test_a_kind_weighs_a_fault_alike_in_all_windows() -> None:
+    """Of the time before the early fault much is left, of that before the late one little."""
+    faults = [
+        ("partition", "a", 40.0, 50.0),
+        ("slow", "b", 182.0, 185.0),
+        ("partition", "a", 190.0, 200.0),
+    ]
+    for early, late in ((1000, 2000), (2000, 1000)):
+        found = lowered(faults, 240, lambda at: early if at < 100 else late)  # noqa: B023
+        rates = found["kinds"]["partition"]["pull_bytes_per_s"]
+        assert rates == {"before": 1500.0, "during": 1200.0, "after": 1500.0}
+
+
+def test_a_kind_none_of_whose_faults_can_be_compared_has_no_rates() -> None:
+    found = lowered([("partition", "a", 0.0, 5.0)], 30, lambda at: 1000)
+    kind = found["kinds"]["partition"]
+    assert (kind["count"], kind["compared"]) == (1, 0)
+    none = {"before": None, "during": None, "after": None}
+    assert kind["pull_bytes_per_s"] == kind["updates_per_s"] == none
+    assert found["faults"][0]["pull_bytes_per_s"]["during"] == 800.0
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([1000, 2000, 4000]),
+            st.lists(
+                st.tuples(st.sampled_from([*VERBS]), st.integers(-10, 10), st.integers(1, 20)),
+                max_size=4,
+            ),
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_fault_that_lowers_every_rate_never_helps(
+    hours: list[tuple[int, list[tuple[str, int, int]]]],
+) -> None:
+    """Whatever the rate is in a stretch of 200 s, and whatever faults are in the midst of it."""
+    faults = [
+        (fault, f"n-{number}", 200.0 * place + 100 + shift, 200.0 * place + 100 + shift + lasts)
+        for place, (_, own) in enumerate(hours)
+        for number, (fault, shift, lasts) in enumerate(own)
+    ]
+    found = lowered(faults, 200 * len(hours), lambda at: hours[int(at // 200)][0])
+    for each in [*found.get("kinds", {}).values(), *found.get("faults", [])]:
+        rates = each["pull_bytes_per_s"]
+        for window in ("before", "after"):
+            assert rates[window] is None or rates["during"] < rates[window]
+
+
+def test_devices_that_need_not_push_hold_nothing_for_longer_than_their_fault() -> None:
+    """In a round of 5 s ten of 100 devices make an update; 25 are cut off for 2 s each."""
+    faults = [("partition", f"n-{99 - 3 * place}", 20.0 + 11 * place) for place in range(25)]
+    records = [
+        record
+        for fault, node, begin in faults
+        for record in lasting(fault, node, begin, begin + 2.0)
+    ]
+    records += [
+        update(5.0 * number + 4.9, f"n-{(10 * number + place) % 100}")
+        for number in range(64)
+        for place in range(10)
+    ]
+    stop = {"at": 320.0, "what": "stop", "reason": "time"}
+    found = effects([*records, stop])
+    rates = [each["updates_per_s"] for each in found["faults"]]
+    assert all(rate["before"] is not None for rate in rates)
+    assert "compared" not in found["kinds"]["partition"]
+
+
+@pytest.mark.parametrize("what", ["hello", "pull", "update", "activations"])
+@pytest.mark.parametrize("fault", VERBS)
+def test_a_fault_holds_its_device_until_the_server_has_any_word_of_it(
+    fault: str, what: str
+) -> None:
+    facts: dict[str, dict[str, Any]] = {
+        "hello": {"incarnation": 1},
+        "pull": {"bytes": 0},
+        "update": PUSH,
+        "activations": {"up": 0, "down": 0, "rows": 1},
+    }
+    word = {"at": 32.0, "what": what, "node": "a", **facts[what]}
+    records = [*lasting(fault, "a", 20.0, 30.0), word, *lasting("partition", "b", 40.0, 50.0)]
+    second = effects([*records, *flowing(80, lambda at: 500 if 20 <= at < 32 else 1000)])["faults"][
+        1
+    ]
+    assert second["pull_bytes_per_s"]["before"] == 1000.0
+
+
+@pytest.mark.parametrize("fault", VERBS)
+def test_devices_of_one_fault_are_no_other_fault_to_each_other(fault: str) -> None:
+    """Both are held alike; one makes its update a second after the fault, the other after 9 s."""
+    records = [record for node in "ab" for record in lasting(fault, node, 20.0, 30.0)] + [
+        update(31.0, "a"),
+        update(39.0, "b"),
+    ]
+    flow = flowing(80, lambda at: 1000 if not 20 <= at < 39 else 500)
+    first, second = effects([*records, *flow])["faults"]
+    expected = {"before": 1000.0, "during": 500.0, "after": 550.0}
+    assert first["pull_bytes_per_s"] == second["pull_bytes_per_s"] == expected
+
+
+def test_a_fault_that_outlasts_another_of_its_kind_is_another_fault() -> None:
+    records = [
+        *lasting("crash", "a", 20.0, 30.0),
+        *lasting("crash", "b", 20.0, 60.0),
+        update(30.0, "a"),
+        update(60.0, "b"),
+    ]
+    first, _ = effects([*records, *flowing(80, lambda at: 1000)])["faults"]
+    assert first["pull_bytes_per_s"] == {"before": 1000.0, "during": 1000.0, "after": None}
+
+
+def test_activations_count_with_a_cut_model_only() -> None:
+    fault = lasting("partition", "a", 20.0, 30.0)
+    found = effects([*fault, *flowing(80, lambda at: 1000)])
+    assert "activation_bytes_per_s" not in found["kinds"]["partition"]
+    passes = [
+        {"at": at + 0.5, "what": "activations", "node": "b", "up": 60, "down": 40, "rows": 1}
+        for at in range(80)
+        if not 20 <= at < 30
+    ]
+    found = effects([*fault, *passes, *flowing(80, lambda at: 1000)])
+    rates = {"before": 100.0, "during": 0.0, "after": 100.0}
+    assert found["kinds"]["partition"]["activation_bytes_per_s"] == rates
+    assert found["faults"][0]["activation_bytes_per_s"] == rates
