@@ -5,7 +5,8 @@ Tolerances beyond what chance explains:
     rate     2 %, and half a bucket for each stretch in which packets waited for the link
     delay    1 ms and 2 %
     jitter   10 %, or what independent waits with a deviation of 1 ms would add, if that is more
-    loss     0.1 % of the packets, and 5 % of the requested loss
+    loss     0.1 % of the packets, or a quarter of the requested loss if that is less, and 5 % of
+             the requested loss
 
 Chance has one level for the whole run: an honest run misses anything with a probability of at most
 1 %, however many links it has. So each property of each direction gives a probability, and all of
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 from .fidelity_records import LinkRecord
 
 RATE, DELAY, DELAY_SHARE, JITTER, WAITS = 0.02, 1e-3, 0.02, 0.1, 1e-3
-LOSS, LOSS_SHARE = 1e-3, 0.05
+LOSS, LOSS_QUARTER, LOSS_SHARE = 1e-3, 0.25, 0.05
 FAR = 2.0
 """Factor of the tolerance of a delay, and of the waits or the share that a jitter bears, beyond
 which a miss marks the run."""
@@ -344,7 +345,8 @@ def _tolerance(name: str, requested: float) -> float:
     if name == "delay":
         return DELAY + DELAY_SHARE * requested
     if name == "loss":
-        return LOSS + LOSS_SHARE * requested
+        # a rare loss is less than LOSS, and a link that loses nothing must not keep it
+        return min(LOSS, LOSS_QUARTER * requested) + LOSS_SHARE * requested
     return max(JITTER * requested, math.hypot(requested, WAITS) - requested)
 
 

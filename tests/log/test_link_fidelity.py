@@ -3,10 +3,12 @@
 import math
 import random
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from emulator.cli.foreign_link import read_link
 from emulator.log.fidelity_records import LinkRecord
 from emulator.log.link_fidelity import (
     BURSTS,
@@ -19,6 +21,7 @@ from emulator.log.link_fidelity import (
     weighted_median,
 )
 from emulator.log.packet_lateness import Shaped
+from emulator.scenario.reading.profiles import Library
 from tests.log.test_summary import summary
 
 
@@ -165,6 +168,41 @@ def test_a_loss_is_kept_within_its_binomial_interval(lost: int, verdict: str) ->
         "packets": 10_000,
         "verdict": verdict,
     }
+
+
+PRESETS = {name: read_link(name, None, None) for name in Library(Path()).names("links")}
+LOSSES = {
+    f"{name} {way}": side.loss
+    for name, link in PRESETS.items()
+    for way, side in (("up", link.up), ("down", link.down))
+    if side.loss
+}
+"""Losses of the presets, by direction."""
+RARE = {"0.1 %": 1e-3, "0.05 %": 5e-4, "0.01 %": 1e-4, "0.4 %": 4e-3, **LOSSES}
+
+
+@pytest.mark.parametrize("loss", RARE.values(), ids=RARE)
+def test_a_link_that_loses_nothing_or_twice_as_much_misses_the_loss_of_any_preset(
+    loss: float,
+) -> None:
+    packets = 10_000_000
+    achieved = {lost: round(packets * loss * lost) for lost in (0.0, 0.5, 0.9, 1.0, 1.1, 1.5, 2.05)}
+    verdicts = {
+        lost: _row({"requested_loss": loss, "packets": packets, "lost": number})["loss"]["verdict"]
+        for lost, number in achieved.items()
+    }
+    assert verdicts == {lost: "kept" if 0.9 <= lost <= 1.1 else "missed" for lost in achieved}
+
+
+def test_the_presets_with_a_loss_are_walked() -> None:
+    assert {*LOSSES} >= {"4g-median up", "5g-mid-band down", "lora up"}
+
+
+def test_a_rare_loss_is_judged_by_enough_packets() -> None:
+    """At 0.1 %, chance explains that none of 3,000 packets is lost, but not that none of 20,000."""
+    for packets, verdict in ((1_000, "kept"), (3_000, "kept"), (20_000, "missed")):
+        row = _row({"requested_loss": 1e-3, "packets": packets, "lost": 0})
+        assert row["loss"]["verdict"] == verdict
 
 
 def test_bursts_are_not_judged() -> None:
