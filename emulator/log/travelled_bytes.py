@@ -12,8 +12,9 @@ from .cut_records import ActivationsRecord
 from .records import EvaluationRecord, PullRecord, Record, RecoveredRecord, UpdateRecord
 
 _KEPT = 1 << 16
-"""Largest number of versions kept. Beyond it every second one of the older half is dropped, so a
-score that is so late gets the bytes of a version shortly before."""
+"""Largest number of versions kept. Beyond it every second one is dropped, and one of twice as many
+is kept from then on. Another version has the bytes of one shortly before: at most 1/32,768 of all
+versions lie between them."""
 
 
 class Travelled(NamedTuple):
@@ -33,6 +34,8 @@ class TravelledBytes:
         self._updates: list[int] = []
         self._sums: list[Travelled] = []
         """The sums before the update of the same place in `_updates`, which ascend."""
+        self._every = self._until_kept = 1
+        """One of how many updates is kept, and the number of updates until the next of them."""
 
     def take(self, record: Record) -> None:
         match record:
@@ -41,13 +44,20 @@ class TravelledBytes:
             case ActivationsRecord():
                 self.crossed += record.up + record.down
             case UpdateRecord():
-                self._updates.append(record.updates)
-                self._sums.append(Travelled(self.pulled, self.crossed))
-                if len(self._updates) > _KEPT:
-                    del self._updates[: _KEPT // 2 : 2], self._sums[: _KEPT // 2 : 2]
+                self._until_kept -= 1
+                if not self._until_kept:
+                    self._keep(record)
             case RecoveredRecord():  # the updates after this version are made anew
                 last = bisect_left(self._updates, record.version + 1)
                 del self._updates[last:], self._sums[last:]
+
+    def _keep(self, update: UpdateRecord) -> None:
+        self._updates.append(update.updates)
+        self._sums.append(Travelled(self.pulled, self.crossed))
+        if len(self._updates) > _KEPT:
+            del self._updates[1::2], self._sums[1::2]
+            self._every *= 2
+        self._until_kept = self._every
 
     def before(self, evaluation: EvaluationRecord) -> Travelled:
         """Return the sums before the update that made the version of `evaluation`.

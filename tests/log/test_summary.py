@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from emulator.log import travelled_bytes
 from emulator.log.fault_records import TimelineRecord
+from emulator.log.records import EvaluationRecord
 from emulator.log.summary import UNTRAINED, summarise
 from tests.fakes.plain_records import PlainRecord, full
 
@@ -90,6 +92,27 @@ def test_a_regression_has_errors_in_place_of_accuracies() -> None:
             error = ours["error"][window]
             assert error == (None if accuracy is None else pytest.approx(1 - accuracy))
     assert "final_error" not in summary()
+
+
+@pytest.mark.parametrize("updates", [10, 64, 65, 1000, 5000])
+def test_each_version_has_the_bytes_pulled_by_then(
+    updates: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each update follows a pull of 1,000 bytes; the versions kept are few."""
+    monkeypatch.setattr(travelled_bytes, "_KEPT", 64)
+    sums = travelled_bytes.TravelledBytes()
+    for number in range(1, updates + 1):
+        place = {"version": number, "updates": number}
+        for record in ({"what": "pull", "bytes": 1000}, {"what": "update", **place}):
+            sums.take(full({"at": float(number), "node": "a", **record}))
+    assert len(sums._updates) <= 64
+    for version in range(1, updates + 1):
+        facts = {"what": "evaluation", "version": version, "updates": version, "accuracy": 0.5}
+        evaluation = full({"at": 0.0, **facts})
+        assert isinstance(evaluation, EvaluationRecord)
+        found = sums.before(evaluation).pulled
+        assert 1000 * (version - updates / 32) <= found <= 1000 * version
+        assert found >= 1000
 
 
 def test_every_number() -> None:
