@@ -8,7 +8,6 @@ the last model to measure. Then it is *over*.
 Whoever drives it passes `now`, and asks `deadline()` when it wants to be called again.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -52,6 +51,9 @@ from .worker_exchanges import WorkerExchanges
 
 GATHERING = 120.0
 """Seconds within which every member must say hello."""
+
+BURST = 8
+"""Boots of a member that come one after the other and are all on record, however fast."""
 
 ENDING = 60.0
 """Seconds that the evaluator has to measure the last model and the snapshots that still wait."""
@@ -99,9 +101,9 @@ class ParameterServer:
         `now` to say hello; None: as long as the driver lets them. With `by_name` the updates of one
         step are summed in the order of the workers' names, not of arrival. With `groups` the
         records of updates name the compute group, and staleness counts steps. With a `cut`,
-        `parameters` and `layout` are of the devices' part of the model. A hello or goodbye within
-        `pause` seconds of the same member's last one on record counts as refused. With a `keep`
-        and without an `evaluator` the due versions go to that function.
+        `parameters` and `layout` are of the devices' part of the model. A member's hellos, and its
+        goodbyes, count as refused beyond `BURST` at once and one in `pause` seconds from then on.
+        With a `keep` and without an `evaluator` the due versions go to that function.
         """
         self.parameters = parameters
         self.model: Saved = JoinedState(parameters, cut.parameters) if cut else parameters
@@ -135,7 +137,9 @@ class ParameterServer:
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
         self._doubted: dict[str, int] = {}  # version of each worker's last record of such a one
         self._pause = pause
-        self._hellos: dict[str, float] = {}  # time of each member's last record, with a `pause`
+        self._hastily = f"more often than every {pause:g} s"
+        # with a `pause`, when each member may fill a whole `BURST` again
+        self._hellos: dict[str, float] = {}
         self._goodbyes: dict[str, float] = {}
 
     @property
@@ -294,7 +298,7 @@ class ParameterServer:
         self._queue.forget(hello.node)
         if self.zero is not None:
             if self._hasty(hello.node, self._hellos, now):
-                self.refuse(hello.node, f"said hello twice within {self._pause:g} s", now)
+                self.refuse(hello.node, f"said hello {self._hastily}", now)
             else:
                 self._ledger.hello(hello.node, hello.incarnation, now)
             if hello.node in self._members.away:
@@ -319,18 +323,19 @@ class ParameterServer:
             raise WireError(f"{node} is no device, and cannot leave")
         self._members.away.add(node)
         if self._hasty(node, self._goodbyes, now):
-            self.refuse(node, f"said goodbye twice within {self._pause:g} s", now)
+            self.refuse(node, f"said goodbye {self._hastily}", now)
         else:
             self._ledger.goodbye(node, now)
         return self._abandon(node, now)
 
     def _hasty(self, node: str, recorded: dict[str, float], now: float) -> bool:
-        """Return whether `recorded` has a time of `node` within the last `pause`; else note
-        `now`."""
+        """Return whether `node` has no event left at `now` of its `BURST`, of which it has another
+        one back for each `pause`; else take one, and note in `recorded` when all are back."""
         if self._pause:
-            if now - recorded.get(node, -math.inf) < self._pause:
+            back = max(recorded.get(node, now), now)
+            if back - now > (BURST - 1) * self._pause:
                 return True
-            recorded[node] = now
+            recorded[node] = back + self._pause
         return False
 
     def _abandon(self, node: str, now: float) -> Replies:

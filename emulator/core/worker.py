@@ -13,6 +13,9 @@ from ..vectors import Frames, NotFinite, Vector
 from .cut_commands import CutCommand
 from .messages import Begin, Bye, Diverged, Hello, Message, Pull, Request, Update
 
+_NUMBER_BITS = 32
+"""Bits of a ticket below the incarnation."""
+
 
 class PulledModel(Protocol):
     """The answer to a pull, in the form in which a runtime passes answers to nodes.
@@ -167,7 +170,12 @@ def tickets(incarnation: int) -> "count[int]":
 
     So an answer to an earlier incarnation cannot be mistaken for an answer to this incarnation.
     """
-    return count(incarnation << 32)
+    return count(incarnation << _NUMBER_BITS)
+
+
+def incarnation_of(ticket: int) -> int:
+    """Return the incarnation whose `tickets` have `ticket`."""
+    return ticket >> _NUMBER_BITS
 
 
 def hello(

@@ -24,8 +24,9 @@ from .record_fields import LogRecord, Share, Size, Time, kind
 
 
 class HelloRecord(LogRecord, tag="hello"):
-    """A device or the evaluator connected. A hello within 2 s of a node's last record of this kind
-    is taken, and counts as refused; so does a goodbye."""
+    """A device or the evaluator connected. The first eight hellos of a node in a row have a
+    record each, further ones one in 2 s. A hello beyond that is taken, and counts as refused; so
+    does a goodbye."""
 
     node: str
     """Name of the device, or `evaluator`."""

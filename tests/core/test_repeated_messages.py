@@ -110,6 +110,18 @@ def test_all_repetitions_are_on_record(name: str) -> None:
     assert sum(record.get("count", 1) for record in told) == len(messages)
 
 
+def test_boots_in_quick_succession_are_on_record_and_no_refusals() -> None:
+    world = World(pause=PAUSE)
+    world.begin()
+    for incarnation in (1, 2, 3):
+        world.server.handle("a", Leave("a"), 110.0 + 0.5 * incarnation)
+        world.server.handle("a", Hello("a", incarnation), 110.1 + 0.5 * incarnation)
+    hellos = [record["incarnation"] for record in world.said("hello") if record["node"] == "a"]
+    assert hellos == [0, 1, 2, 3]
+    assert len(world.said("goodbye")) == 3
+    assert world.said("refused") == []
+
+
 def test_the_bytes_of_counted_pulls_and_of_unsent_answers_are_in_the_sums() -> None:
     world = World()
     world.begin()

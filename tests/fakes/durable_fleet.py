@@ -6,6 +6,7 @@ import numpy as np
 
 from emulator import codecs, plugins
 from emulator.core import assembly
+from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import (
     Diverged,
     Hello,
@@ -75,7 +76,8 @@ class DurableFleet:
 
     def _build(self, log):
         state = assembly.parameters(self.plan)
-        return assembly.server(self.plan, state, log, now=self.now, gathering=None)
+        pause = Heartbeat().interval
+        return assembly.server(self.plan, state, log, now=self.now, gathering=None, pause=pause)
 
     def begin(self) -> None:
         for node in self.tickets:

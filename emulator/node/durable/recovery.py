@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...core.plan import Durability, Plan
+from ...core.seen_pushes import SeenPushes
 from ...core.server import ParameterServer
 from ...log.records import RecoveredRecord
 from ...log.writing import RunLog
 from ...world.emulated_clock import UNDILATED, EmulatedClock
+from . import input_log
 from .durable_server import DurableServer
 from .log_tail import LogTail, ReadTail
 from .object_tree import thaw
@@ -107,6 +109,23 @@ def last_state(output: Path, plan: Plan, build: Callable[[RunLog], ParameterServ
         )
     logged, _ = tail.replayed()
     return LastState(server.server, tail.missing, max(logged, server.version))
+
+
+def seen_tickets(output: Path) -> dict[str, int]:
+    """Return, by node, the largest ticket of a push that the state and the inputs in the folder
+    `output` know.
+
+    The files stay as they are. Raises ValueError for an input that no server has written.
+    """
+    folder, seen = StateFolder(output / FOLDER), SeenPushes()
+    saved = folder.newest()
+    if saved is not None:
+        seen.restore(saved.facts["seen"])
+    for record in folder.inputs(saved.number if saved else 0):
+        _, message, _ = input_log.parse(record)
+        if message is not None:
+            seen.repeats(message)
+    return {node: ticket for node, (ticket, _) in seen.plain().items()}
 
 
 def damage(output: Path) -> str:

@@ -5,10 +5,11 @@ the run's clock stands still, and faults in force begin anew on them. `EarlierLi
 their records go on from the records that the run has.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...core.worker import incarnation_of
 from ...log.cut_records import ActivationsRecord
 from ...log.fault_records import FaultRecord
 from ...log.lines import read
@@ -55,7 +56,7 @@ class EarlierLives:
     begun: bool = False
     over: bool = False
     incarnations: dict[str, int] = field(default_factory=dict)
-    """The last incarnation of each node."""
+    """The last known incarnation of each node."""
     counters: dict[str, Counters] = field(default_factory=dict)
     """By node. Messages since the last sample count, without the network's headers."""
     held: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -86,6 +87,15 @@ class EarlierLives:
                 case ActivationsRecord():
                     self._exchanged(record, up=record.up, down=record.down)
         return self
+
+    def take_tickets(self, tickets: Mapping[str, int]) -> None:
+        """Take the largest ticket of each node's pushes that the server's state knows.
+
+        A push with a smaller one counts as repeated, and not every hello has a record.
+        """
+        for node, ticket in tickets.items():
+            last = self.incarnations.get(node, 0)
+            self.incarnations[node] = max(last, incarnation_of(ticket))
 
     def ended(self, timeline: Sequence[Timed], begun_anew: Sequence[Timed]) -> Iterator[Record]:
         """Yield the missing end of each held fault that is not in the actions `begun_anew`.

@@ -15,7 +15,7 @@ from ...errors import EmulatorError
 from ...learners import own_export
 from ...log.lines import line, read
 from ...node.durable.log_tail import whole_lines
-from ...node.durable.recovery import damage
+from ...node.durable.recovery import damage, seen_tickets
 from ...node.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
 from ...runs.data_split import split_data
@@ -173,6 +173,7 @@ def _checked(dead: DeadRun) -> EarlierLives:
         raise EmulatorError(f"{folder.server} is gone, with the server's state: {report}")
     try:
         lives = read_lives(log, folder.reports)
+        lives.take_tickets(seen_tickets(folder.server))
     except ValueError as error:
         raise EmulatorError(str(error)) from error
     if not lives.begun:

@@ -5,7 +5,14 @@ import pytest
 from emulator.core.messages import Begin, Hello
 from emulator.core.plan import Durability
 from emulator.log.lines import read
-from emulator.log.records import EvaluationRecord, RecoveredRecord, UpdateRecord
+from emulator.log.records import (
+    EvaluationRecord,
+    HelloRecord,
+    RecoveredRecord,
+    RefusedRecord,
+    UpdateRecord,
+)
+from emulator.node.durable.recovery import seen_tickets
 from tests.fakes.durable_fleet import DurableFleet, plan_of
 
 NODES = ("a", "b", "c", "d", "evaluator")
@@ -81,3 +88,27 @@ def test_an_update_is_lost_once(tmp_path):
             case RecoveredRecord():
                 assert record.lost == made - record.version
                 made = record.version
+
+
+@pytest.mark.parametrize("durability", [Durability(1e6), Durability()], ids=["every", "update"])
+def test_each_boot_of_two_resumptions_in_a_row_is_on_record(durability, tmp_path):
+    fleet = begun(tmp_path, durability)
+    for resumes in (1, 2):
+        at = max(record.at for record in records_of(fleet))
+        resume(fleet, resumes, at, 5.0)
+    hellos = [each for each in records_of(fleet) if isinstance(each, HelloRecord)]
+    assert [each.incarnation for each in hellos if each.node == "a"][-2:] == [1, 2]
+    refusals = [each for each in records_of(fleet) if isinstance(each, RefusedRecord)]
+    assert not any("hello" in each.reason for each in refusals)
+
+
+@pytest.mark.parametrize("durability", [Durability(10.0), Durability()], ids=["every", "update"])
+def test_the_largest_ticket_of_each_node_is_known_from_the_files(durability, tmp_path):
+    fleet = begun(tmp_path, durability)
+    fleet.tickets = dict.fromkeys(fleet.tickets, 5 << 32)
+    fleet.play(100)
+    fleet.server.close()
+    known = seen_tickets(tmp_path)
+    fleet.boot()
+    assert known == {node: ticket for node, (ticket, _) in fleet.server.seen.plain().items()}
+    assert {ticket >> 32 for ticket in known.values()} == {5}

@@ -52,6 +52,14 @@ def test_the_clock_goes_on_from_the_last_record_of_anybody(tmp_path):
     assert (read_back.counters["server"].rx, read_back.counters["server"].tx) == (200, 900)
 
 
+def test_the_tickets_of_pushes_tell_of_incarnations_without_a_record():
+    run = lives()
+    run.take_tickets({"a": 7, "b": (3 << 32) + 1})
+    assert run.incarnations == {"a": 2, "b": 3}
+    run.take_tickets({"a": 4 << 32})
+    assert run.incarnations == {"a": 4, "b": 3}
+
+
 def test_counters_go_on_from_the_last_sample_and_the_messages_since():
     run = lives()
     record = sample(5.0)
