@@ -113,7 +113,9 @@ class Reports:
         if self._zero is None:
             raise DeploymentError(self._obituary(node))
         self._record(now, node, {"what": "exit", **how._asdict(), "returns": returns})
-        if node not in self._vital and not returns:
+        if returns:
+            del self._exits.last[node]  # it explains no later end of the container
+        elif node not in self._vital:
             self._survivors.ended(node, round(now - self._zero, 6))
 
     def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:

@@ -370,6 +370,20 @@ def test_a_run_ends_with_its_server_and_says_why(play: Callable[..., Played], no
     assert gone["node"] == node
 
 
+@pytest.mark.parametrize("node", ["server", "evaluator"])
+def test_an_earlier_end_of_its_process_does_not_explain_that_of_a_container(
+    play: Callable[..., Played], node: str
+) -> None:
+    run = play(*KILLED)
+    run.begin()
+    report = {"what": "exit", "now": time.monotonic(), "code": -9, "cause": "host"}
+    run.hear(Said(node, "", {**report, "returns": True}))
+    with pytest.raises(DeploymentError, match=f"{node} ended unasked: somebody ended its contain"):
+        run.hear(OutputEnded(node))
+    causes = [(record["node"], record["cause"]) for record in read(run.folder.reports)]
+    assert causes == [(node, "host"), (node, "engine")]
+
+
 def test_the_hosts_load_is_sampled_from_the_start_to_the_stop(
     play: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
 ) -> None:
