@@ -110,13 +110,13 @@ def _limits(probed: "Probed") -> Finding:
     """Return whether the engine sets the limits of devices, and the files that a process has."""
     from ..runtimes.docker.engine_traits import GROUPS
 
+    files = f"a process may open {probed.files:,} files"
     if not probed.lacks:
-        found = "the engine keeps CPU quotas, memory limits, mounts and users; "
-        files = f"a process may open {probed.files:,} files"
-        return Finding("limits", True, found + files, optional=True)
+        found = f"the engine keeps CPU quotas, memory limits, mounts and users; {files}"
+        return Finding("limits", True, found, optional=True)
     words = "; ".join(lack.words for lack in probed.lacks)
     remedy = f"{GROUPS}; a scenario that needs a missing limit is refused"
-    return Finding("limits", False, f"the engine: {words}", remedy, optional=True)
+    return Finding("limits", False, f"the engine: {words}; {files}", remedy, optional=True)
 
 
 def service(features: "Features") -> str:

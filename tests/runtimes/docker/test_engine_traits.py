@@ -87,6 +87,12 @@ def test_each_missing_limit_is_said(lack: Any) -> None:
     assert not finding.ok and lack.words in finding.found and finding.remedy
 
 
+@pytest.mark.parametrize("missing", [(), LACKS[:1]], ids=["all limits", "one is missing"])
+def test_doctor_names_the_limit_of_open_files(missing: tuple[Any, ...]) -> None:
+    finding = doctor._limits(probing.Probed(Features(), missing, 1024))
+    assert "a process may open 1,024 files" in finding.found
+
+
 def test_a_warning_of_another_limit_is_said() -> None:
     (lack,) = lacks(INFO, [WARNING])
     assert WARNING in lack.words
