@@ -9,12 +9,13 @@ import click
 
 from ..errors import EmulatorError
 from ..runs.folder import RunFolder, conductor, find
-from ..runs.results import waiting
+from ..runs.results import unfinished_models, waiting
 from .list import facts
 from .options import RUN, RUNS_OPTION
 
 TIMEOUT = 90.0
-"""Seconds that a run may take to end after the signal, or after the last measurement."""
+"""Seconds that a run may take to end after the signal, or after the last measurement. They begin
+again each time that the file of a model has grown."""
 
 
 @click.command(short_help="End a run now, and keep its results.")
@@ -45,10 +46,12 @@ def stop(run: str, runs: Path) -> None:
         pass  # the run has just ended by itself
     click.echo(f"stopping {path.name} ...")
     until, before, told = time.monotonic() + TIMEOUT, 0, False
+    folder, sizes = RunFolder(path, ""), list[int]()
     while conductor(path) == pid:
-        kept = len(waiting(RunFolder(path, "")))
-        if kept != before:  # another version has been stored, or has been measured
-            until = time.monotonic() + TIMEOUT
+        kept, now = len(waiting(folder)), unfinished_models(folder)
+        # another version has been stored, or has been measured, or a slow disk has taken more
+        if kept != before or now != sizes:
+            until, sizes = time.monotonic() + TIMEOUT, now
         if kept < before and not told:
             click.echo(f"measuring {before} versions; a second `emulate stop` ends that")
             told = True

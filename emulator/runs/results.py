@@ -81,6 +81,16 @@ def waiting(folder: RunFolder) -> list[Path]:
     return kept_versions(folder.server / FOLDER)
 
 
+def unfinished_models(folder: RunFolder) -> list[int]:
+    """Return the bytes of each model that is being written, of which a slow disk has taken more at
+    each call; 0 for a file that nothing writes to."""
+    from ..models.saved_model import part_of  # not at the top: NumPy takes time
+
+    server = folder.server
+    models = server / _CHECKPOINT, server / _MODEL, folder.path / _MODEL
+    return [_size(part_of(model)) for model in models]
+
+
 def forget_measured(folder: RunFolder) -> None:
     """Remove the files of versions with a score in the reports, which a process that was killed has
     left."""
@@ -303,6 +313,14 @@ def _origin(model: Path, reason: str = "") -> ModelOrigin:
     why = reason.removeprefix("no model.npz: ") or "the server wrote no model at the end"
     note = f"model.npz is the last checkpoint, of {number}: {why}"
     return ModelOrigin("checkpoint", version, note)
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of the file at `path`; 0 without a file."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -179,6 +179,27 @@ def test_a_run_that_is_being_played(emulate: Emulate, runs: Path) -> None:
     assert result.out.endswith("outcome      stopped\n")
 
 
+WRITES = """
+part = folder / "server" / "{name}.part"
+for size in range(10):
+    part.write_bytes(bytes(size))
+    time.sleep(0.25)
+"""
+
+
+@pytest.mark.parametrize("name", ["model", "checkpoint"])
+def test_a_run_whose_model_a_slow_disk_takes_has_time_to_stop(
+    name: str, emulate: Emulate, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("emulator.cli.stop"), "TIMEOUT", 1.0)
+    folder = (runs / "synthetic" / "latest").resolve()
+    (folder / "server").mkdir()
+    with conducting(folder, WRITES.format(name=name)) as conductor:
+        result = emulate("stop", "synthetic")
+        assert conductor.wait(10) == 0
+    assert result.code == 0, result.err
+
+
 def test_a_stranger_is_not_stopped(emulate: Emulate, runs: Path) -> None:
     """A dead run's number is another process's by now, and that one may be called like us."""
     idle = ["sh", "-c", "read end", "emulate"]

@@ -6,7 +6,6 @@ the server's log.
 
 from collections.abc import Iterable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
@@ -15,13 +14,13 @@ from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
-from ...models.saved_model import part_of
 from ...node.part_orders import HOLD, ZERO
 from ...node.presser import LIFT, LOWER
 from ...node.roll import FILE as HELLOS
 from ...node.roll import members
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
+from ...runs.results import unfinished_models
 from ...scenario import Scenario
 from ...scenario.durability import NONE
 from ...world import verbs
@@ -54,14 +53,6 @@ LOOK = 0.1
 
 ENGINE_LOOK = 0.01
 """Real seconds between looks whether a call to the engine has come to its end."""
-
-
-def _size(path: Path) -> int:
-    """Return the bytes of the file at `path`; 0 without a file."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 class DockerRuntime:
@@ -233,14 +224,13 @@ class DockerRuntime:
     def _await_server(self) -> None:
         """Wait until the server has written the model and its container has ended, and then the
         gateways' containers."""
-        output = self._world.output
-        model, files = output / "model.npz", ("checkpoint.npz", "model.npz")
+        model = self._world.output / "model.npz"
         sizes: list[int] = []
         until = self._clock.now() + LAST_WRITES
         while SERVER not in self._ended and self._clock.now() < until:
             self._look(LOOK)
             # the server completes a checkpoint before it begins with the model
-            if sizes != (sizes := [_size(part_of(output / name)) for name in files]):
+            if sizes != (sizes := unfinished_models(self._folder)):
                 until = self._clock.now() + LAST_WRITES
         if SERVER not in self._ended and not model.is_file():
             self._view.progress("the server has not written its model in time")
