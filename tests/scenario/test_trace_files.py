@@ -169,6 +169,13 @@ def test_devices_without_a_namesake_draw_the_traces_of_nobody(tmp_path: Path) ->
     assert [text for text in fault.trace if ":" in text] == ["home-1: on 0, off 200, end 1000"]  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("devices", ["{name: home, count: 3}, {name: home-5}", "{name: home-5}"])
+def test_a_device_may_be_named_like_a_number_of_a_group(tmp_path: Path, devices: str) -> None:
+    write(tmp_path, "named.json", json.dumps({"home-5": BY_NAME["home-3"], **BY_NAME}))
+    played = {row.node: row.trace for row in availability_rows(world(tmp_path, DRAWN, devices))}
+    assert played["home-5"] == "home-5"
+
+
 def test_every_device_draws_if_all_traces_belong_to_others(tmp_path: Path) -> None:
     write(
         tmp_path,

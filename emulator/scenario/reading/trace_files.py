@@ -74,7 +74,9 @@ def _is_device(name: str, document: Document) -> bool:
         if count is None and group.get("name") == name:
             return True
         if isinstance(count, int) and group.get("name") == whole and number.isdecimal():
-            return str(int(number)) == number and int(number) < count
+            # other groups may have the name as their own
+            if str(int(number)) == number and int(number) < count:
+                return True
     return False
 
 
