@@ -193,6 +193,7 @@ TIMED: dict[str, Callable[[list[tuple[int, str]]], str]] = {
         ([(3, "9"), (3, "9"), (4, "1"), (8, "2"), (9, "3")], [(0, 9), (1, 1), (5, 2), (6, 3)], 7),
         ([(0, "4"), (1, "-"), (2, "6")], [(0, 4), (1, 4), (2, 6)], 3),  # missing: held
         ([(0, "4"), (1, "8"), (1, "-"), (2, "6")], [(0, 4), (1, 8), (2, 6)], 3),
+        ([(0, "-"), (1, "-"), (2, "6"), (3, "4")], [(0, 6), (1, 6), (2, 6), (3, 4)], 4),
         ([(58, "1"), (59, "2"), (60, "3")], [(0, 1), (1, 2), (2, 3)], 3),  # the next minute
     ],
 )
@@ -214,6 +215,19 @@ def test_every_format_with_times_refuses_times_that_go_back(tmp_path: Path, kind
     with pytest.raises(TraceLineError, match=r"does not follow|lies before") as refused:
         read(tmp_path, text)
     assert refused.value.line == line
+
+
+def test_a_csv_column_begins_with_its_first_known_value(tmp_path: Path) -> None:
+    """An empty cell is none, nor is a column of `-` alone; a mistake is told in its line."""
+    rows = "seconds,rate_mbit,delay_ms,loss\n0,-,-,-\n1,,-,-\n2,8,,-\n3,-,30,-\n4,end\n"
+    samples = read(tmp_path, rows).samples
+    assert [sample.rate for sample in samples] == [8e6, None, 8e6, 8e6]
+    assert [sample.delay for sample in samples] == [0.03, 0.03, None, 0.03]
+    assert [sample.loss for sample in samples] == [None] * 4
+    assert read(tmp_path, "seconds,rate\n0,-\n4,end\n").samples == (Sample(0.0),)
+    with pytest.raises(TraceLineError, match="4 Mbit") as refused:
+        read(tmp_path, "seconds,rate,delay\n0,-,-\n1,-,-\n2,4 Mbit/s,x\n")
+    assert refused.value.line == 4
 
 
 def test_a_drive_log_begins_with_the_first_value_known(tmp_path: Path) -> None:

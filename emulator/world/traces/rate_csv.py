@@ -2,12 +2,14 @@
 
 The header names the columns: `seconds`, and any of `rate`, `delay` and `loss`. Values have a unit,
 as `8mbit`, `40ms` and `1%`, or the column's name has it: `rate_mbit`, `delay_ms`, `loss_%`. An
-empty cell is unknown, and `-` holds the value before. A value holds from its time until the next
-row; times count from the first row's; rows of the same time are averaged. A last row `60,end` tells
-the end; without one the last row holds as long as the row before.
+empty cell is unknown, and `-` holds the value before, or at first the first known one. A value
+holds from its time until the next row; times count from the first row's; rows of the same time are
+averaged. A last row `60,end` tells the end; without one the last row holds as long as the row
+before.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ...errors import shortened
@@ -49,11 +51,11 @@ class _Column(NamedTuple):
 
 
 def _read(lines: Lines, way: Way) -> LinkTrace:
-    content = iter(lines)
-    line, header = next(content, (None, ""))
+    content = list(lines)
+    line, header = content[0] if content else (None, "")
     columns = _columns(line, header)
-    rows, end, before = Rows(), None, Sample(0.0)
-    for line, text in content:
+    rows, end, before = Rows(), None, _first_known(content[1:], columns)
+    for line, text in content[1:]:
         time, *values = cells(text, 1 + len(columns))
         if end is not None:
             raise TraceLineError(line, f"{shortened(text)} follows the {END}")
@@ -64,6 +66,23 @@ def _read(lines: Lines, way: Way) -> LinkTrace:
         before = _row(line, at, values, columns, before)
         rows.add(before, line)
     return rows.trace(*(end or (None,)))
+
+
+def _first_known(rows: Sequence[tuple[int, str]], columns: Sequence[_Column]) -> Sample:
+    """Return the first known value of each of `columns` that begins with `-`."""
+    found: dict[str, float | None] = {}
+    width = 1 + len(columns)
+    first = cells(rows[0][1], width) if rows else []
+    for place, column in enumerate(columns, 1):
+        if len(first) != width or first[place] != UNKNOWN:
+            continue
+        for line, text in rows:
+            cell = "".join(cells(text, width)[place : place + 1])  # the end has fewer cells
+            if cell not in ("", UNKNOWN):
+                with suppress(TraceLineError):  # mistakes are found row by row, the first one first
+                    found[column.name] = column.read(line, cell)
+                break
+    return Sample(0.0, **found)
 
 
 def _row(
