@@ -111,7 +111,7 @@ class FrameLoop:
     def _read(self, ready: list[int]) -> None:
         """Read the frames that wait, first those of the descriptors `ready`."""
         lanes, gap = self._lanes, self._began - self._looked
-        waited = gap if gap > STALL and self._looked - self._carried < RECENT else 0.0
+        waited = gap if gap > STALL and self._pulses() else 0.0
         for most in READS:
             served = [entry for descriptor in ready if (entry := lanes.get(descriptor)) is not None]
             for link, lane in served:
@@ -129,9 +129,14 @@ class FrameLoop:
             now = self._clock()
         if self._due:
             until = min(until, self._due[0][0])
-        if now - self._carried < RECENT:
+        if self._pulses():
             until = min(until, now + PULSE)
         select.select([self._epoll], [], [], max(0.0, until - now))
+
+    def _pulses(self) -> bool:
+        """Return whether links carry frames, by the last look: `_wait` and the `_read` after it
+        must agree, as a gap without a pulse tells nothing."""
+        return self._looked - self._carried < RECENT
 
     def _drain(self) -> None:
         """Write the due frames of all lanes."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from emulator.shaping.box import frame_loop
 from emulator.shaping.box.frame_loop import PULSE, FrameLoop
 from emulator.shaping.box.lateness import BIN, Lateness
 
@@ -82,3 +83,30 @@ def test_frames_after_a_rest_are_not_late(box: tuple[FrameLoop, _Lane, int]) -> 
     assert waited < 20 * PULSE  # a busy host may stretch a single look
     _carry(loop, 1, end)
     assert lane.lateness.summary()["p50"] <= BIN
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_a_rest_is_no_lateness_wherever_the_loop_is_as_it_begins(
+    box: tuple[FrameLoop, _Lane, int], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """On a clock that goes on with every look at it, and while the box sleeps."""
+    loop, lane, end = box
+    now, step, waited = [0.0], 2e-4 + number * 1e-5, list[float]()
+
+    def clock() -> float:
+        now[0] += step
+        return now[0]
+
+    def sleep(*waiting: Any) -> None:
+        now[0] = min(now[0] + waiting[-1], max(now[0], 5.0))
+        if now[0] == 5.0:
+            os.write(end, b"x")
+
+    monkeypatch.setattr(loop, "_clock", clock)
+    monkeypatch.setattr(lane.lateness, "add", waited.append)
+    os.write(end, b"x")
+    loop.round(10.0)
+    monkeypatch.setattr(frame_loop.select, "select", sleep)
+    while len(waited) < 2:
+        loop.round(10.0)
+    assert waited == [0.0, 0.0]
