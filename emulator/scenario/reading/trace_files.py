@@ -73,8 +73,13 @@ def _is_device(name: str, document: Document) -> bool:
         count = group.get("count")
         if count is None and group.get("name") == name:
             return True
-        numbered = isinstance(count, int) and group.get("name") == whole and number.isdecimal()
-        if numbered and str(int(number)) == number and int(number) < count:
+        if (
+            isinstance(count, int)
+            and group.get("name") == whole
+            and number.isdecimal()
+            and str(int(number)) == number
+            and int(number) < count
+        ):
             return True
     return False
 
