@@ -1,12 +1,13 @@
 """The directions of links as a run may play them: as written, by steps, by traces, under faults."""
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..faults import Scheduled
 from ..world.bottleneck import SharedLink
 from ..world.link import Link, Side
-from ..world.link_course import side_course
+from ..world.link_course import MANY, side_course
 from ..world.reshaping import VERB, reshaped
 from ..world.verbs import Setting
 from .devices import Group
@@ -91,16 +92,17 @@ def _of_link(where: str, link: Link, changed: Callable[[Link], Link]) -> Iterato
             yield Moment(f"{where}.{way}", part, now, traced)
 
 
-def _moments(side: Side) -> list[tuple[str, Side, bool]]:
+@lru_cache(maxsize=MANY)
+def _moments(side: Side) -> tuple[tuple[str, Side, bool], ...]:
     """Return the directions that `side` may have, with the places of the step or the trace, and
     whether the rate is a sample's."""
     if not side.changes:
-        return [("", side, False)]
+        return (("", side, False),)
     sides = side_course(side).sides
     if side.trace is None:
         first = len(sides) - len(side.steps)  # 1, unless a step begins at 0
-        parts = [("", each, False) for each in sides[:first]]
-        return parts + [(f".steps[{at}]", each, False) for at, each in enumerate(sides[first:])]
+        steps = ((f".steps[{at}]", each, False) for at, each in enumerate(sides[first:]))
+        return (*(("", each, False) for each in sides[:first]), *steps)
     sampled = [sample.rate is not None for sample in side.trace.played.samples]
     moments = list(zip(sides, sampled, strict=True))
     extremes = [
@@ -109,4 +111,4 @@ def _moments(side: Side) -> list[tuple[str, Side, bool]]:
         max(moments, key=lambda each: (each[0].rate or 0.0) * each[0].delay),
         *[each for each in moments if not each[1]][:1],  # has the side's own rate
     ]
-    return [(".trace", each, traced) for each, traced in dict.fromkeys(extremes)]
+    return tuple((".trace", each, traced) for each, traced in dict.fromkeys(extremes))

@@ -26,6 +26,11 @@ OUTAGE = Rate(100)
 of which one in two minutes passes, and go on when the rate rises; a cut would lose them."""
 
 
+MANY = 4096
+"""Number of directions whose bounds are cached: each of many devices may play traces of its own. A
+course has a side for each sample of its trace, so far fewer courses are cached."""
+
+
 class SideCourse(NamedTuple):
     """The sides of a direction over time."""
 
@@ -136,25 +141,35 @@ def silent_from(link: Link, setting: Setting | None = None, draw: float = 0.0) -
     return min(_silent_from(side, loss, draw) for side in (link.up, link.down))
 
 
-@lru_cache(maxsize=64)
 def _silent_from(side: Side, loss: float, draw: float) -> float:
     """Return when `side`, with an added `loss`, begins to carry nothing for good."""
-    course = side_course(side)
-
-    def silent(each: Side) -> bool:
-        outage = side.trace is not None and each.rate is not None and each.rate <= OUTAGE
-        return outage or 1 - (1 - each.lost) * (1 - loss) >= SILENT
-
-    states = [silent(each) for each in course.sides]
-    if course.period < math.inf:
-        return 0.0 if all(states) else math.inf
-    index = len(states)
-    while index and states[index - 1]:
-        index -= 1
-    if index == len(states):
-        return math.inf
     begin = 0.0 if side.trace is None else side.trace.begin(draw)
-    return max(0.0, course.times[index] - begin)
+    return max(0.0, _silent_time(side, loss) - begin)
+
+
+@lru_cache(maxsize=MANY)
+def _silent_time(side: Side, loss: float) -> float:
+    """Return the time of the course of `side` from which it carries nothing for good, with an added
+    `loss`: minus infinity if it never carries, infinity if it always does again."""
+    time, endless = math.inf, side.trace is not None and side.trace.loop
+    for at, each in _from_the_end(side):
+        outage = side.trace is not None and each.rate is not None and each.rate <= OUTAGE
+        if not (outage or 1 - (1 - each.lost) * (1 - loss) >= SILENT):
+            return math.inf if endless else time
+        time = at
+    return -math.inf
+
+
+def _from_the_end(side: Side) -> Iterator[tuple[float, Side]]:
+    """Yield the times and sides of the course of `side`, the last one first, each made on demand:
+    most traces end with a side that carries."""
+    if side.trace is None:
+        course = side_course(side)
+        yield from zip(reversed(course.times), reversed(course.sides), strict=True)
+        return
+    own, scale = replace(side, steps=(), trace=None), side.trace.scale
+    for sample in reversed(side.trace.played.samples):
+        yield sample.at, _moment(own, sample, scale)
 
 
 # -- bounds ----------------------------------------------------------------------------------------
@@ -170,7 +185,7 @@ def slowest(link: Link) -> Link:
     return Link(_slowest(link.up), _slowest(link.down)) if link.changes else link
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=MANY)
 def _slowest(side: Side) -> Side:
     if not side.changes:
         return side

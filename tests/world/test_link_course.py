@@ -1,6 +1,7 @@
 """The course of a link: its links over time, with steps and traces, and the bound for time-outs."""
 
 from itertools import islice, pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from emulator.errors import MisplacedKeysError
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world import reshaping
 from emulator.world.link import Link, Side
-from emulator.world.link_course import OUTAGE, link_at, link_course, slowest
+from emulator.world.link_course import OUTAGE, _moment, link_at, link_course, silent_from, slowest
 from emulator.world.link_steps import LinkStep, PlayedTrace, TraceStart
 from emulator.world.reshaping import reshaped
 
@@ -186,6 +187,32 @@ def test_a_step_that_does_not_fit() -> None:
     with pytest.raises(MisplacedKeysError) as refused:
         Side(steps=steps)
     assert [key for key, _ in refused.value.conflicts] == [("steps", 1, "at"), ("steps", 0)]
+
+
+def test_traces_of_many_devices_are_each_looked_through_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A bound is found once, not again for each device or caller; from the end on, and only as far
+    as it takes to see whether the link carries at last."""
+    made = 0
+
+    def moment(*args: Any) -> Side:
+        nonlocal made
+        made += 1
+        return _moment(*args)
+
+    monkeypatch.setattr("emulator.world.link_course._moment", moment)
+    links = [
+        traced(Side(Rate(rate), Seconds(0.02)), loop=False, start=TraceStart.parse("random"))
+        for rate in range(5_000_000, 5_000_300)
+    ]
+    for number in range(600):
+        draw = number / 600  # of another device each time
+        assert silent_from(links[number % 300], draw=draw) == max(0.0, 3.5 - 4 * draw)
+    assert made == 300 * 2
+    for link in links * 2:
+        slowest(link)
+    assert made == 300 * (2 + 4)
 
 
 def test_a_loop_has_no_moment_at_its_end() -> None:
