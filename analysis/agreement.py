@@ -97,7 +97,7 @@ def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
         "updates_per_second": float(row["updates_per_second"]),
         "push_bytes_per_update": _ratio(pushed, float(row["updates"])),
         "push_bytes": pushed,
-        "pull_bytes_per_pull": _ratio(pulled, len(sent)),
+        "pull_bytes_per_pull": _ratio(pulled, float(pulls.count(sent).sum())),
         "pull_bytes": pulled,
         **_crossed(run),
         "both_bytes": float(both_directions.both(run)),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from . import pulls
 from .devices import devices, loss
 from .faults import outages
 from .pushes import KINDS
@@ -88,14 +89,14 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
 
     None if the records of `run` have no push or no pull.
     """
-    updates, pulls = run.records("update"), run.records("pull")
-    if updates.empty or pulls.empty:
+    updates, models = run.records("update"), run.records("pull")
+    if updates.empty or models.empty:
         return None
     crossed = run.records("activations")
     pushed = updates[list(KINDS)].sum(axis=1)
     up, down = (crossed[way].astype(float) for way in ("up", "down"))
-    push = _way(pd.concat([pushed.astype(float), up]), run, "up")
-    pull = _way(pd.concat([pulls["bytes"].astype(float), down]), run, "down")
+    push = _way([pushed, up], [_ones(updates), _ones(crossed)], run, "up")
+    pull = _way([models["bytes"], down], [pulls.count(models), _ones(crossed)], run, "down")
     struck = _struck(run)
     # a model counts as sent even if a fault or the end of the run kept it from the interface
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
@@ -139,10 +140,22 @@ def _exact(run: Run, push: _Way, pull: _Way, missing: int) -> tuple[float, float
     )
 
 
-def _way(sizes: "pd.Series[Any]", run: Run, way: str) -> _Way:
-    """Return the messages of the given `sizes` in the direction `way`, `up` or `down`."""
+def _way(
+    sizes: "list[pd.Series[Any]]", counts: "list[pd.Series[float]]", run: Run, way: str
+) -> _Way:
+    """Return the messages of records with these `sizes` in the direction `way`, `up` or `down`.
+
+    `counts`: how many messages of one size share each size of `sizes`, which is their sum.
+    """
     losses = [loss(getattr(device, way)) for device in devices(run)]
-    return _Way(int(sizes.sum()), len(sizes), int(sizes.max()), max(losses, default=0.0))
+    size, count = pd.concat([each.astype(float) for each in sizes]), pd.concat(counts)
+    return _Way(
+        int(size.sum()), int(count.sum()), int((size / count).max()), max(losses, default=0.0)
+    )
+
+
+def _ones(records: pd.DataFrame) -> "pd.Series[float]":
+    return pd.Series(1.0, index=records.index)
 
 
 def _under_way(run: Run) -> int:
@@ -154,14 +167,15 @@ def _under_way(run: Run) -> int:
     updated = updates.groupby("node")["at"].max()
     if _gives_models_ahead(run):
         # an update that is recorded after the last model may be of the model before
-        asked = run.records("pull")["node"].value_counts()
+        models = run.records("pull")
+        asked = pulls.count(models).groupby(models["node"]).sum()
         made = updates["node"].value_counts().reindex(asked.index).fillna(0)
         updated = updated[(asked <= made).reindex(updated.index).fillna(True).astype(bool)]
     scored = run.records("evaluation")[["at"]].max().rename({"at": "evaluator"})
     followed = pd.concat([updated, scored])
-    pulls = run.records("pull").groupby("node").last()
+    sent = run.records("pull").groupby("node").last()
     answered = run.records("activations").groupby("node").last()
-    return _without(followed, pulls, "bytes") + _without(followed, answered, "down")
+    return _without(followed, sent, "bytes") + _without(followed, answered, "down")
 
 
 def _gives_models_ahead(run: Run) -> bool:
@@ -177,8 +191,9 @@ def _lost_passes(run: Run) -> int:
     Their messages may have crossed the interface: where labels stay on the devices, an answer to
     the outputs may come too late.
     """
-    passed, pulls = len(run.records("activations")), run.records("pull")
-    return max(0, int((pulls["node"] != "evaluator").sum()) - passed) if passed else 0
+    passed = len(run.records("activations"))
+    asked = int(pulls.count(pulls.of_devices(run)).sum())
+    return max(0, asked - passed) if passed else 0
 
 
 def _without(followed: "pd.Series[Any]", sent: pd.DataFrame, size: str) -> int:

@@ -43,7 +43,7 @@ def whole_model(run: Run) -> float | None:
     training = run.scenario.get("training")
     pull: Any = training.get("pull") if isinstance(training, dict) else None
     values = pull.get("values") if isinstance(pull, dict) else None
-    return float((sent["bytes"] / _count(sent)).max()) * 4 / _WIDTHS.get(str(values), 4)
+    return float((sent["bytes"] / count(sent)).max()) * 4 / _WIDTHS.get(str(values), 4)
 
 
 @fact
@@ -52,11 +52,9 @@ def dense(run: Run) -> float | None:
     if run.summary.get("dense_pull_bytes") is not None:
         return float(run.summary["dense_pull_bytes"])
     model = whole_model(run)
-    return None if model is None else model * int(_count(of_devices(run)).sum())
+    return None if model is None else model * int(count(of_devices(run)).sum())
 
 
-def _count(pulls: pd.DataFrame) -> "pd.Series[float]":
-    """Return the pulls that each record stands for; the log leaves 1 out."""
-    if "count" not in pulls:
-        return pd.Series(1.0, index=pulls.index)
-    return pulls["count"].astype(float).fillna(1.0)
+def count(records: pd.DataFrame) -> "pd.Series[float]":
+    """Return the pulls that each of the `records` stands for; the log leaves 1 out."""
+    return records["count"].astype(float).fillna(1.0)

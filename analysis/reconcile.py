@@ -8,7 +8,7 @@ that were cut off, or on their way at the end.
 
 from dataclasses import astuple, dataclass
 
-from . import activations, pushes, traffic
+from . import activations, pulls, pushes, traffic
 from .allowance import HEADERS, PAYLOAD
 from .facts import fact
 from .runs import Run
@@ -86,9 +86,9 @@ def reconcile(run: Run) -> Reconciliation | None:
     None without traffic at the server's interface or without bytes of the application.
     """
     interface = _interface(run)
-    pulls = run.records("pull")
+    models = run.records("pull")
     push = int(pushes.by_kind(run).sum())
-    pull = int(pulls["bytes"].sum()) if len(pulls) else _pulled(run)
+    pull = int(models["bytes"].sum()) if len(models) else _pulled(run)
     # a model that could not be sent has a `pull` record too
     pull -= int(run.records("unsent")["bytes"].sum())
     crossed = activations.cut_bytes(run)
@@ -96,7 +96,7 @@ def reconcile(run: Run) -> Reconciliation | None:
     if interface is None or push + pull == 0:
         return None
     hellos = 0 if run.virtual else len(run.records("hello")) * _CONNECTION // 2
-    requests = len(pulls) * (_PULL if run.virtual else _REQUEST)
+    requests = int(pulls.count(models).sum()) * (_PULL if run.virtual else _REQUEST)
     rx, tx = interface
     return Reconciliation(
         rx=Sums(push, rx, _headers(push), _replies(run, pull), requests, hellos),

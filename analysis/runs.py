@@ -21,11 +21,11 @@ from .shapes import MANIFEST, MODEL, POINT, SCENARIO, SUMMARY, Shape, check
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hello": ("at", "node", "incarnation"),
     "goodbye": ("at", "node"),
-    "overlap": ("at", "node", "fault", "verb", "lasts"),
+    "overlap": ("at", "node", "fault", "verb", "lasts", "planned"),
     "battery": ("at", "node", "charge"),
     "link_change": ("at", "node", "changes", "late"),
     "start": ("at", "devices", "zero"),
-    "pull": ("at", "node", "version", "bytes"),
+    "pull": ("at", "node", "version", "bytes", "count"),
     "update": (
         *("at", "node", "version", "updates", "staleness", "divisor", "loss", "compute"),
         *("entries", "values", "indices", "headers", "framing", "group"),
@@ -37,7 +37,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "refused": ("at", "node", "reason", "count"),
     "quarantine": ("at", "node", "until"),
     "left_out": ("at", "node", "steps", "of"),
-    "unsent": ("at", "node", "message", "bytes", "segments"),
+    "unsent": ("at", "node", "message", "bytes", "segments", "count"),
     "evaluation": (
         *("at", "version", "updates", "accuracy", "loss", "error", "push_bytes", "scored"),
     ),

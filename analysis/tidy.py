@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from . import activations, both_directions, pushes
+from . import activations, both_directions, pulls, pushes
 from .devices import devices as listed_devices
 from .faults import downtime
 from .protocol import algorithm
@@ -26,7 +26,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("divisor", "loss", "compute"), _REAL),
         **dict.fromkeys(("entries", *pushes.KINDS, "bytes", "segments", "group"), _WHOLE),
     },
-    "pulls": {**_PLACE, **dict.fromkeys(("version", "bytes", "segments"), _WHOLE)},
+    "pulls": {**_PLACE, **dict.fromkeys(("version", "bytes", "segments", "count"), _WHOLE)},
     "evaluations": {
         "run": _TEXT,
         "at": _REAL,
@@ -84,15 +84,20 @@ def _segmented(records: pd.DataFrame) -> pd.DataFrame:
     return records.assign(segments=records["segments"].fillna(1))
 
 
+def _pulls(run: Run) -> pd.DataFrame:
+    records = _segmented(run.records("pull"))
+    return records.assign(count=pulls.count(records))
+
+
 def _faults(run: Run) -> pd.DataFrame:
     return run.faults.sort_values("at", kind="stable")
 
 
 def _devices(run: Run) -> pd.DataFrame:
-    updates, pulls = _updates(run), run.records("pull")
+    updates, models = _updates(run), run.records("pull")
     count = updates.groupby("node").size()
     pushed = updates.groupby("node")["bytes"].sum()
-    pulled = pulls.groupby("node")["bytes"].sum()
+    pulled = models.groupby("node")["bytes"].sum()
     crossed = activations.by_node(run)
     gone = downtime(run)
     rows = [
@@ -137,7 +142,7 @@ def _runs(run: Run) -> pd.DataFrame:
 
 _MADE: dict[str, Callable[[Run], Any]] = {
     "updates": _updates,
-    "pulls": lambda run: _segmented(run.records("pull")),
+    "pulls": _pulls,
     "evaluations": both_directions.measured,
     "traffic": lambda run: run.records("traffic"),
     "faults": _faults,

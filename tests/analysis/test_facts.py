@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from analysis import Run, RunError, pushes, read, traffic
+from analysis import Run, RunError, pushes, read, tidy, traffic
+from analysis.agreement import agreement
+from analysis.allowance import allowances
 from analysis.compare import compare
 from analysis.devices import devices, loss, mbit
 from analysis.reconcile import reconcile
 from analysis.run_warnings import warnings
+from analysis.runs import COLUMNS
+from emulator.log.records import KINDS
 from tests.fakes.handmade_run import act, due, traffic_record, update, written
 from tests.fakes.synthetic_run import Synthetic
 
@@ -214,6 +218,45 @@ def test_the_difference_is_split_and_nothing_is_left_over(run: Run) -> None:
     assert sums.tx.interface == run.summary["server_tx_bytes"]
     assert sums.both.interface == sums.rx.interface + sums.tx.interface
     assert not any("interface" in warning for warning in warnings(run))
+
+
+@pytest.mark.parametrize("kind", ["asynchronous", "softsync"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_record_of_many_pulls_counts_as_many(tmp_path: Path, cut: bool, kind: str) -> None:
+    """The pulls of a node that made nothing of its models share a record; the sums are alike."""
+    size = 75_300
+    crossed = {"version": 0, "server_version": 1, "staleness": 0, "rows": 10, "loss": 1.5}
+    crossed |= {"at": 0.9, "what": "activations", "node": "a", "up": 9_000, "down": 9_000}
+    ends = [
+        {"at": 0.8, "what": "pull", "node": "a", "version": 1, "bytes": size},
+        *([crossed] if cut else []),
+        update(1.0, "a"),
+        traffic_record(0.0, "server", 0, 0),
+        traffic_record(2.0, "server", 10_000, 50_000_000),
+        {"at": 2.0, "what": "stop", "reason": "updates"},
+    ]
+    first = {"at": 0.1, "what": "pull", "node": "a", "version": 0, "bytes": size}
+    later = {**first, "at": 0.2, "bytes": 511 * size, "count": 511}
+    scenario = {"name": "b", "devices": [{"name": "a"}], "training": {"synchronization": kind}}
+    logs = {"apart": [first] * 512, "together": [first, later]}
+    apart, together = (
+        written(tmp_path / name, [*pulls, *ends], scenario=scenario) for name, pulls in logs.items()
+    )
+    assert allowances(together) == allowances(apart)
+    assert reconcile(together) == reconcile(apart)
+    agreed = agreement(together, apart).set_index("quantity")
+    assert (agreed["docker"].dropna() == agreed["virtual"].dropna()).all()
+    assert agreed.loc["pull_bytes_per_pull", "docker"] == size
+    tables = [tidy.table("pulls", each, "run") for each in (together, apart)]
+    assert [table["count"].to_list() for table in tables] == [[1, 511, 1], [1] * 513]
+    assert tables[0]["bytes"].sum() == tables[1]["bytes"].sum()
+
+
+def test_columns_of_records_are_those_of_the_log() -> None:
+    """A frame without records has each optional field that analyses read, and no made-up one."""
+    for what, columns in COLUMNS.items():
+        assert {*columns} <= {"at", *KINDS[what].__struct_fields__}, what
+        assert ("count" in columns) == ("count" in KINDS[what].__struct_fields__), what
 
 
 def exchanges(folder: Path, rx: int, tx: int, runtime: str = "docker") -> Run:
