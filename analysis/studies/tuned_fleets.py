@@ -103,11 +103,14 @@ def claims(fleets: Sequence[Fleet]) -> str:
     for paper in (False, True):
         for name, words in (("tuned", "tuned"), ("tuned-anew", "anew")):
             lines += near(paper, words, [fleet.ratios(name, paper=paper) for fleet in fleets])
-    costs = [_costs(fleet.shares) for fleet in fleets]
-    lines.append(
-        ["probes cost at most a fifth of the exhaustive search with the same seed", *costs]
-    )
+    lines.append(cheap([fleet.shares for fleet in fleets]))
     return table(["claim", *(fleet.name for fleet in fleets)], lines)
+
+
+def cheap(shares: Sequence[Mapping[int, float]]) -> list[str]:
+    """Return the line of the claim that the probes cost little; `shares` of each fleet, by seed."""
+    claim = "probes cost at most a fifth of the exhaustive search with the same seed"
+    return [claim, *map(_costs, shares)]
 
 
 def _costs(shares: Mapping[int, float]) -> str:

@@ -1,6 +1,7 @@
 """Verdicts on the studies' pages are those that the code gives of the pages' own tables."""
 
 import math
+import re
 
 import pytest
 
@@ -104,6 +105,19 @@ def ratio(cell: str) -> float:
 def test_verdicts_on_choices_follow_from_the_ratios_of_the_same_seed() -> None:
     (claims,) = with_columns("tune.md", "claim", *FLEETS)
     assert claims[:-1] == tuned_verdicts()
+
+
+def test_verdicts_on_the_cost_of_probes_follow_from_the_shares_beside_them() -> None:
+    (claims,) = with_columns("tune.md", "claim", *FLEETS)
+    shares = [
+        {
+            int(seed): float(share) / 100
+            for seed, share in re.findall(r"seed (\d+): ([\d.]+) %", cell)
+        }
+        for cell in claims[-1][1:]
+    ]
+    assert all(shares)
+    assert claims[-1] == tuned_fleets.cheap(shares)
 
 
 @pytest.mark.parametrize(
