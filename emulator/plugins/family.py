@@ -40,9 +40,9 @@ class Family:
 
     def is_own(self, kind: object) -> bool:
         """Return whether `kind` is a class of a file, or one that a package offers."""
-        if not isinstance(kind, str):
-            return False
-        return ".py:" in kind or kind in self.installed()
+        from .python_file import is_reference  # only here: every device loads this module
+
+        return isinstance(kind, str) and (is_reference(kind) or kind in self.installed())
 
     def own(self, kind: str, *, anew: bool = False) -> Any:
         """Return the class of a user's `kind`: `/path/file.py:Class`, or an entry point's name.
@@ -53,8 +53,9 @@ class Family:
         # only here: every device loads this module
         from . import own_class
         from .error_text import error_text
+        from .python_file import is_reference
 
-        if ".py:" in kind:
+        if is_reference(kind):
             return own_class.from_file(kind, self.protocol, anew=anew)
         point = self.installed()[kind]
         place = f"the entry point {kind} = {point.value} of {self.group}"

@@ -6,7 +6,6 @@ stand beside it, at its top level, as a script does.
 
 import ast
 import os
-import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -24,8 +23,11 @@ from .error_text import error_text
 from .own_process import is_own
 from .plain_files import read_plain
 
-PATTERN = r"^.+\.py:[A-Za-z_][A-Za-z0-9_]*$"
-"""Regular expression of a reference: the path of a Python file, a colon, a name in the file."""
+NAME = r"\.py:[A-Za-z_\u0080-\uffff][A-Za-z0-9_\u0080-\uffff]*$"
+"""Regular expression for a JSON schema of the end of a reference."""
+PATTERN = rf"^.+{NAME}"
+"""Regular expression for a JSON schema of a reference: the path of a Python file, a colon, a name
+in the file. JSON schemas have no class of all letters, and `is_reference` decides."""
 
 MODULES = "emulate_file_"
 """Beginning of the names of the modules that are loaded from files."""
@@ -38,8 +40,14 @@ _BESIDE: dict[str, list[ModuleType]] = {}
 
 
 def is_reference(text: object) -> bool:
-    """Return whether `text` names an object in a Python file, as `./models.py:build`."""
-    return isinstance(text, str) and re.match(PATTERN, text) is not None
+    """Return whether `text` names an object in a Python file, as `./models.py:build`.
+
+    No other text makes a command run code.
+    """
+    if not isinstance(text, str):
+        return False
+    file, _, name = text.rpartition(":")
+    return file.endswith(".py") and file != ".py" and name.isidentifier()
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,13 @@ class Reference:
 
     @classmethod
     def read(cls, text: str, folder: str | Path) -> "Reference":
-        """Return the reference `text`, for which `is_reference` holds, seen from `folder`."""
+        """Return the reference `text`, with the path seen from `folder`.
+
+        Raises PythonFileError unless `is_reference` holds for `text`.
+        """
+        if not is_reference(text):
+            said = f"{shortened(text)} names no object of a Python file: write ./file.py:Name"
+            raise PythonFileError(None, None, said)
         file, _, name = text.rpartition(":")
         return cls(Path(os.path.normpath(Path(folder) / file)), name)
 
@@ -168,11 +182,8 @@ class Reference:
 def load(text: str, folder: str | Path = ".") -> Any:
     """Return the object that `text` names as `./file.py:Name`, with the path seen from `folder`.
 
-    Raises PythonFileError, as `Reference.load` does, also if `text` is no such reference.
+    Raises PythonFileError, as `Reference.read` and `Reference.load` do.
     """
-    if not is_reference(text):
-        message = f"{shortened(text)} names no object of a Python file: write ./file.py:Name"
-        raise PythonFileError(None, None, message)
     return Reference.read(text, folder).load()
 
 

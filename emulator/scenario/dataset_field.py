@@ -6,11 +6,12 @@ from typing import Any
 from pydantic_core import core_schema
 
 from ..datasets import OwnDataset
+from ..plugins.python_file import NAME
 from .fields import Name
 
 _NAME, _OWN = "a name", "data of one's own"
 _REMEDY = ", nor a path, as ./data.npz, ./table.csv, ./images/ or ./file.py:function"
-_PATH = r"/|\.(npz|csv|parquet)$|\.py:[A-Za-z_][A-Za-z0-9_]*$"
+_PATH = rf"/|\.(npz|csv|parquet)$|{NAME}"
 """Regular expression of a path, as opposed to a name."""
 
 

@@ -34,6 +34,28 @@ CODE = {
     "model and loss": ("--set", "training.model=./evil.py:X", "--set", "training.loss=./evil.py:X"),
     "data": ("--set", "training.dataset=./evil.py:x"),
     "data with keys": ("--set", "training.dataset={file: ./evil.py:x, task: regression}"),
+    "codec of any letters": ("--set", "training.codec=./evil.py:größe"),
+    "data of any letters": ("--set", "training.dataset=./evil.py:größe"),
+    "model of any letters": ("--set", "training.model=./evil.py:größe"),
+    "figure of any letters": ("--set", "report={figures: [./evil.py:größe]}"),
+    "fault of any letters": ("--set", "faults=[{kind: ./evil.py:größe, at: 1s}]"),
+    "file of two lines": ("--set", 'training.codec="./two\\nlines/../evil.py:X"'),
+}
+NO_NAME = {
+    "dash": "./evil.py:X-Y",
+    "end of line": '"./evil.py:X\\n"',
+    "slash": "./evil.py:X/",
+    "way back": "./evil.py:X/y/..",
+    "link": "./link",
+}
+"""Texts that name no object of a file, though a path in one of them leads to such a name."""
+PLACES = {
+    "training.codec": "{}",
+    "training.dataset": "{}",
+    "training.model": "{}",
+    "training.loss": "{}",
+    "faults": "[{{kind: {}, at: 1s}}]",
+    "report": "{{figures: [{}]}}",
 }
 
 
@@ -63,6 +85,28 @@ def test_a_check_without_code_finds_the_other_mistakes(
     said = emulate("check", "lab.yaml", *words, "--set", "stop.update=3", "--no-code", "--json")
     (mistake,) = json.loads(said.out)["mistakes"]
     assert said.code == 2 and mistake["place"] == "stop.update"
+    assert not (lab / "ran").exists()
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("name", NO_NAME.values(), ids=NO_NAME)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_text_that_names_no_object_is_a_mistake(
+    emulate: Emulate, lab: Path, place: str, name: str
+) -> None:
+    (lab / "link").symlink_to("evil.py:X")
+    given = f"{place}={PLACES[place].format(name)}"
+    for more in ((), ("--no-code",)):
+        said = emulate("check", "lab.yaml", "--set", given, *more, "--on", "virtual")
+        assert said.code == 2 and place in said.err, said.out + said.err
+        assert not (lab / "ran").exists()
+
+
+@pytest.mark.usefixtures("data")
+def test_a_model_is_left_out_beside_a_mistake(emulate: Emulate, lab: Path) -> None:
+    wrong = ("--set", "devices[0].profile=nobody")
+    said = emulate("check", "lab.yaml", *CODE["model"], *wrong, "--no-code")
+    assert said.code == 2 and "devices[0].profile" in said.err
     assert not (lab / "ran").exists()
 
 

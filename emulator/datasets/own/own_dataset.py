@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
 from ...errors import MisplacedKeysError
+from ...plugins.python_file import is_reference
 from ...units import AtLeast, Checked, Fraction
 
 Format: TypeAlias = Literal["npz", "csv", "parquet", "function", "folder"]
@@ -27,8 +28,7 @@ def is_path(text: str) -> bool:
 
 def format_of(file: str) -> Format:
     """Return the format of the data at `file`, by the ending of its name."""
-    path, _, name = file.rpartition(":")
-    if path.endswith(".py") and name.isidentifier():
+    if is_reference(file):
         return "function"
     return _FORMATS.get(Path(file).suffix.lower(), "folder")
 

@@ -7,6 +7,8 @@ from pydantic import TypeAdapter, ValidationError
 from ...datasets import DATASETS, Description, OwnDataset, describe
 from ...datasets.own import DataMistake, OwnDataError, is_path
 from ...datasets.own.kept_data import resolved
+from ...errors import PythonFileError
+from ...plugins.python_file import Reference, is_reference
 from .document import Document, Mark, Mistake
 from .dump import plain
 
@@ -32,10 +34,14 @@ def find_dataset(document: Document, folder: Path) -> None:
     if not isinstance(given, dict):
         return
     paths = {key: given[key] for key in PATHS if isinstance(given.get(key), str)}
-    absolute = {
-        key: str((document.folder((*_ADDRESS, key), path, folder) / path).resolve())
-        for key, path in paths.items()
-    }
+    try:
+        absolute = {
+            key: absolute_path(path, document.folder((*_ADDRESS, key), path, folder))
+            for key, path in paths.items()
+        }
+    except PythonFileError as error:
+        document.complain(_ADDRESS, str(error))
+        return
     document.data["training"]["dataset"] = mapping = {**given, **absolute}
     try:
         own = _OWN.validate_python(mapping)
@@ -47,6 +53,19 @@ def find_dataset(document: Document, folder: Path) -> None:
         for mistake in error.mistakes:
             document.note(placed(mistake, document.mark(_ADDRESS)))
         document.broken.add(_ADDRESS)
+
+
+def absolute_path(path: str, folder: Path) -> str:
+    """Return the absolute path of the data at `path`, which counts from `folder`.
+
+    Raises PythonFileError if the data becomes a function only so, as by a link of such a name.
+    """
+    if is_reference(path):
+        return str(Reference.read(path, folder).resolved)
+    absolute = str((folder / path).resolve())
+    if is_reference(absolute):
+        raise PythonFileError(None, None, f"{path} leads to the function {absolute}: write that")
+    return absolute
 
 
 def find_owners(document: Document, folder: Path) -> None:

@@ -84,7 +84,7 @@ def _resolve(
     find_plugin_files(document, library.folder)
     find_dataset(document, library.folder)
     find_owners(document, library.folder)
-    if left is not None and not document.mistakes:  # the data has been checked by now
+    if left is not None:  # the data has been checked by now
         left += leave_out_model(document)
     find_own_model(document, library.folder)
     find_initial(document, library.folder)

@@ -13,7 +13,7 @@ from ...datasets.own.kept_data import resolved
 from ...datasets.split import AnySplit
 from ..devices import Section
 from ..fields import Kinds
-from .dataset_files import PATHS, placed
+from .dataset_files import PATHS, absolute_path, placed
 from .document import Document, Mark
 from .override import Override, override
 from .wording import explain
@@ -39,7 +39,7 @@ def read_dataset(path: str, overrides: Sequence[str] = (), *, again: bool = Fals
         override(document, Override(text), lambda _: None)
     for key in PATHS:
         if isinstance(given := document.at((key,)), str):
-            document.data[key] = str(Path(given).resolve())
+            document.data[key] = absolute_path(given, Path())
     own: OwnDataset | None = _validated(document, _TypedData)
     if own is not None and not document.mistakes:
         try:
