@@ -14,8 +14,8 @@ from ..log.lines import read
 from ..log.scalars import Scalars
 from ..machine.made_files import filling
 from .analysis_package import analysis
-from .options import OUT_OPTION, RUN, RUNS_OPTION
-from .pages import ended, runs_readable, short
+from .options import OUT_OPTION, RUN, RUNS_OPTION, TRUST_OPTION
+from .pages import ended, require_kept_code, runs_readable, short
 
 _WEIGHTS = "model.weights.h5"
 
@@ -32,8 +32,9 @@ _WEIGHTS = "model.weights.h5"
     "`tensorboard`: a file of events; `keras`: the trained weights of a model of your own.",
 )
 @OUT_OPTION(help="Folder of the files; RUN/FORMAT if not given.")
+@TRUST_OPTION
 @RUNS_OPTION
-def export(run: str, form: str, out: Path | None, runs: Path) -> None:
+def export(run: str, form: str, out: Path | None, trust: bool, runs: Path) -> None:
     """Write RUN for other tools, and print the path of each file.
 
     Files of an earlier export are replaced; a file that was not made, or was changed since, is
@@ -42,6 +43,10 @@ def export(run: str, form: str, out: Path | None, runs: Path) -> None:
     RUN is a run folder, the id at its end, or a scenario's name for its latest run. Parquet needs
     the package pyarrow: pip install 'edge-emulate[parquet]'.
 
+    `keras` runs the Python files that RUN names on this host, with your rights, and so does every
+    format for a run that died. If a file has changed since the run, the command asks, or is
+    refused without a terminal.
+
     \b
     emulate export quickstart --format csv
     emulate export 8c4eb2 --format parquet --out build/tables
@@ -49,7 +54,9 @@ def export(run: str, form: str, out: Path | None, runs: Path) -> None:
     emulate export own --format keras         then: model.load_weights(".../model.weights.h5")
     tensorboard --logdir build/events         a package of its own: pip install tensorboard
     """
-    folder = ended(run, runs)
+    folder = ended(run, runs, trust=trust)
+    if form == "keras" and not trust:
+        require_kept_code(folder)  # the scenario is loaded, for its model
     out = out or folder / form
     try:
         match form:

@@ -50,4 +50,9 @@ OUT_OPTION = partial(
     click.option, "--out", type=click.Path(path_type=Path), default=None, metavar="FOLDER"
 )
 """Option of an output folder; call it with the `help` of the command."""
+TRUST_OPTION = click.option(
+    "--trust",
+    is_flag=True,
+    help="Run the Python files that RUN names, though they are not those that the run kept.",
+)
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")

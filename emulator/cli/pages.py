@@ -48,7 +48,7 @@ def require_kept_code(folder: Path, *, figures_only: bool = False) -> None:
     """Raise EmulatorError if `folder` names Python files that are not those which its run kept,
     unless the person at a terminal agrees to run them.
 
-    With `figures_only`, files of other plugins do not matter.
+    With `figures_only`, files of other plugins, of models and of data do not matter.
     """
     from ..runs.unchanged_files import changed_code
 
@@ -59,8 +59,8 @@ def require_kept_code(folder: Path, *, figures_only: bool = False) -> None:
     agreed = sys.stdin.isatty() and sys.stderr.isatty()
     if not (agreed and click.confirm("Run these files on this host?", err=True)):
         raise EmulatorError(
-            f"{folder.name} has Python files that are not those of its run, and drawing the report "
-            "would run them: read them, then `emulate report --trust` runs them"
+            f"{folder.name} has Python files that are not those of its run, and this command would "
+            "run them: read them, then `emulate report --trust` and `emulate export --trust` do"
         )
 
 

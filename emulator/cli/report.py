@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from .options import RUN, RUNS_OPTION
+from .options import RUN, RUNS_OPTION, TRUST_OPTION
 from .pages import ended, page, require_kept_code
 
 
@@ -18,11 +18,7 @@ from .pages import ended, page, require_kept_code
     help="Draw a figure of your own, too, for example --figure ./figures.py:LossByDevice. "
     "Repeatable.",
 )
-@click.option(
-    "--trust",
-    is_flag=True,
-    help="Run the Python files that RUN names, though they are not those that the run kept.",
-)
+@TRUST_OPTION
 @RUNS_OPTION
 def report(run: str, figures: tuple[str, ...], trust: bool, runs: Path) -> None:
     """Draw RUN as a page with figures: report.html, and each figure as a PNG file.

@@ -48,6 +48,8 @@ def _write(folder: RunFolder, path: Path) -> Rescued:
     scenario = load(folder.path / "scenario.yaml")
     training = scenario.training
     planned = plan(scenario, split_data(scenario).examples, contained=True)
+    if planned.durability is None:
+        raise EmulatorError("its scenario has no server.durability")
     initial = None if training.initial is None else Path(training.initial)
     needed = training.cut is not None or isinstance(training.network, OwnModel)
     graph = ready(training.network, scenario.seed) if needed else Path()

@@ -1,15 +1,17 @@
 """Comparison of the files that a resumed run reads with those with which the run began."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
 from ..errors import EmulatorError
-from ..plugins.python_file import is_reference
+from ..plugins.python_file import Reference
 from ..scenario import Scenario
-from ..scenario.reading.plugin_files import plugin_kind, plugin_places
+from ..scenario.reading.kept_figures import has_figures
+from ..scenario.reading.plugin_files import is_data, named_code
+from ..scenario.reading.profiles import Library, inline
 from ..scenario.reading.yaml_subset import read
 from .plugin_sources import FOLDER, plugin_sources
 from .results import read_json
@@ -26,32 +28,50 @@ def require_unchanged(folder: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def changed_code(folder: Path, *, figures_only: bool) -> list[str]:
-    """Return in words each Python file that the scenario in a run's `folder` names, and that is not
-    the file which the run kept; with `figures_only` of the figures of its report.
+    """Return in words each Python file that the scenario in a run's `folder` names, itself or by a
+    profile, and that is not the file which the run kept; with `figures_only` of the figures of its
+    report.
 
     These files would run on this host. The digests are those of the run's own manifest: they tell
     a change, and not who wrote the folder.
     """
+    folder = folder.resolve()
     scenario = folder / "scenario.yaml"
-    if not scenario.is_file() or b".py:" not in scenario.read_bytes():
-        return []  # most runs, and the file of thousands of devices takes seconds to read
+    if not scenario.is_file() or (figures_only and not has_figures(scenario)):
+        return []
     document = read(scenario)
-    files = {
-        folder / text.rpartition(":")[0]
-        for address in plugin_places(document)
+    inline(document, Library(folder))
+    named = [
+        (address, reference)
+        for address, reference in named_code(document, folder)
         if not figures_only or address[0] == "report"
-        if is_reference(text := plugin_kind(document.at(address)))
-    }
-    if not files:
+    ]
+    if not named:
         return []
     kept = read_json(folder / "manifest.json").get("plugins", [])
     known = {folder / each["file"]: each["sha256"] for each in kept}
-    strange = [file for file in files if file not in known]
+    strange = {
+        reference.file
+        for address, reference in named
+        if reference.file not in known
+        and not (is_data(address) and _is_copied(reference, {*known.values()}))
+    }
     return [
         *(f"{file} is not among the files that the run kept" for file in sorted(strange)),
         # a kept file may import any other of them
         *(words for file, digest in known.items() for words in _difference(file, digest)),
     ]
+
+
+def _is_copied(data: Reference, digests: Collection[str]) -> bool:
+    """Return whether the run kept copies, with the SHA-256 `digests`, of the file of the function
+    `data` and of the files that it imports: the scenario names the file at its own place.
+
+    A file that is gone runs no more: the examples are in the cache.
+    """
+    if not data.file.exists():
+        return True
+    return all(sha256(content).hexdigest() in digests for content in data.contents().values())
 
 
 def require_same_packages(folder: Path, scenario: Scenario) -> None:

@@ -2,10 +2,12 @@
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+from emulator.runs.unchanged_files import changed_code
 from tests.fakes.typed_commands import Emulate
 from tests.fakes.virtual_world import digits
 from tests.layers import ROOT
@@ -163,6 +165,94 @@ def test_a_dead_runs_plugins_are_compared_before_its_server_is_made_again(
         said = emulate(*command, "lab")
         assert said.code == 1 and "has changed: its SHA-256" in said.err
         assert not (lab / "ran").exists()
+
+
+DIED = ("server: {durability: update}\n", "server/durable")
+FAULT = "faults: [{kind: ./evil.py:X, every: {fixed: 10s}, lasts: 1s}]\n"
+NAMED = {
+    "data": ("dataset: digits", "dataset: ./evil.py:load"),
+    "data with keys": ("dataset: digits", "dataset: {file: ./evil.py:load}"),
+    "model": ("model: digits-mlp", "model: ./evil.py:build"),
+    "codec": ("codec: dense", "codec: ./evil.py:Half"),
+    "codec of any letters": ("codec: dense", "codec: ./evil.py:größe"),
+    "codec in escapes": ("codec: dense", 'codec: "./evil.p\\u0079:Half"'),
+    "fault of a profile": ("count: 2}", "count: 2, failures: [./fault.yaml]}"),
+    "figure in escapes": ("name: lab", 'name: lab\nreport: {figures: ["./evil.p\\u0079:load"]}'),
+    "figure of any letters": ("name: lab", "name: lab\nreport: {figures: [./evil.py:größe]}"),
+}
+"""Ways in which a run's scenario names a file that the run did not keep."""
+
+
+def _strange(lab: Path, change: tuple[str, str], more: str = "") -> Path:
+    """Make the folder of a run that has ended, with a scenario that names a file of a stranger."""
+    run = lab / "runs" / "lab" / "20260101T000000Z-abc123"
+    run.mkdir(parents=True)
+    assert change[0] in LAB
+    (run / "scenario.yaml").write_text(LAB.replace(*change) + more)
+    (run / "fault.yaml").write_text(FAULT)
+    (run / "evil.py").write_text(EVIL)
+    (run / "manifest.json").write_text('{"id": "abc123", "scenario": "lab", "runtime": "docker"}')
+    (run / "summary.json").write_text('{"outcome": "success"}')
+    (run / "run.jsonl").write_text("")
+    return run
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize("change", NAMED.values(), ids=NAMED)
+def test_no_command_runs_a_file_that_a_run_did_not_keep(
+    emulate: Emulate, lab: Path, change: tuple[str, str]
+) -> None:
+    (lab / "evil.py").unlink()
+    run = _strange(lab, change)
+    said = emulate("export", "abc123", "--format", "keras")
+    assert said.code == 1 and "evil.py is not among the files that the run kept" in said.err
+    if "report" in change[1]:
+        said = emulate("report", "abc123")
+        assert said.code == 1 and "evil.py is not among the files" in said.err, said.err
+    # and of a run that died, whose server is made again
+    (run / "scenario.yaml").write_text((run / "scenario.yaml").read_text() + DIED[0])
+    (run / DIED[1]).mkdir(parents=True)
+    (run / "summary.json").unlink()
+    (run / "run.jsonl").rename(run / "server" / "run.jsonl")
+    for command in (("report",), ("export", "--format", "csv"), ("compare",)):
+        said = emulate(*command, "abc123")
+        assert said.code == 1 and "evil.py is not among the files" in said.err, said.err
+    assert not (lab / "ran").exists()
+
+
+@pytest.mark.usefixtures("data")
+def test_a_person_may_trust_the_files_of_a_run(emulate: Emulate, lab: Path) -> None:
+    (lab / "evil.py").unlink()
+    _strange(lab, NAMED["codec"])
+    emulate("export", "abc123", "--format", "keras", "--trust")
+    assert (lab / "ran").exists()
+
+
+def test_a_function_that_returned_the_data_of_a_run_is_known_by_its_copy(lab: Path) -> None:
+    run = _strange(lab, ("dataset: digits", f"dataset: {{file: {lab}/evil.py:load}}"))
+    digest = sha256(EVIL.encode()).hexdigest()
+    kept = {"plugins": [{"file": "plugins/evil.py", "sha256": digest}]}
+    (run / "manifest.json").write_text(json.dumps(kept))
+    (run / "plugins").mkdir()
+    (run / "evil.py").rename(run / "plugins" / "evil.py")
+    assert changed_code(run, figures_only=False) == []
+    (lab / "evil.py").write_text(EVIL + "\n")
+    (said,) = changed_code(run, figures_only=False)
+    assert said == f"{lab}/evil.py is not among the files that the run kept"
+    (lab / "evil.py").unlink()
+    assert changed_code(run, figures_only=False) == []
+
+
+@pytest.mark.usefixtures("data")
+def test_a_state_of_a_server_without_durability_is_told_in_words(
+    emulate: Emulate, lab: Path
+) -> None:
+    run = _strange(lab, ("name: lab", "name: lab"))
+    (run / DIED[1]).mkdir(parents=True)
+    (run / "summary.json").unlink()
+    (run / "run.jsonl").rename(run / "server" / "run.jsonl")
+    said = emulate("report", "abc123")
+    assert "the server's state gives none: its scenario has no server.durability" in said.err
 
 
 @pytest.mark.parametrize("page", PAGES)

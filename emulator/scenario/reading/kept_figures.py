@@ -25,13 +25,21 @@ class KeptFigure:
     reason: str = ""
 
 
+def has_figures(file: Path) -> bool:
+    """Return whether `kept_figures` reads the scenario in `file`.
+
+    Most runs have no figures, and the file of thousands of devices takes seconds to read.
+    """
+    return file.is_file() and b"\nreport:" in file.read_bytes()
+
+
 def kept_figures(file: Path) -> list[KeptFigure]:
     """Return the figures of the scenario in `file`, which is in a run's folder.
 
     A figure that cannot be loaded has a reason, so that the others can be drawn.
     """
-    if not file.is_file() or b"\nreport:" not in file.read_bytes():
-        return []  # most runs, and the file of thousands of devices takes seconds to read
+    if not has_figures(file):
+        return []
     entries = read(file).at(("report", "figures"))
     return [_kept(entry, file.parent) for entry in entries] if isinstance(entries, list) else []
 

@@ -3,7 +3,7 @@
 A path begins at the folder of the file that holds it: of the scenario, or of a failure profile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,40 @@ PARTS = ("codec", "modulation", "synchronization", "optimizer", "aggregation", "
 """Keys of `training` that are plugins."""
 
 
+_DATASET = ("training", "dataset")
+_FUNCTIONS = (_DATASET, ("training", "model"), ("training", "loss"))
+"""Addresses of the values that can be functions of users."""
+
+
 def find_plugin_files(document: Document, folder: Path) -> None:
     """Make the paths of all plugin files in `document` absolute; `folder` is the scenario's."""
-    for address in plugin_places(document):
-        value = document.at(address)
-        at = (*address, "kind") if isinstance(value, dict) else address
-        if not is_reference(text := document.at(at)):
-            continue
-        inside = document.folder(at, text, folder)
-        document.at(at[:-1])[at[-1]] = str(Reference.read(text, inside).resolved)
+    for at, reference in _references(document, folder, plugin_places(document)):
+        document.at(at[:-1])[at[-1]] = str(reference)
+
+
+def named_code(document: Document, folder: Path) -> Iterator[tuple[Address, Reference]]:
+    """Yield the address and the absolute path of each plugin, model, loss and data in `document`
+    that is an object of a Python file; `folder` is the scenario's.
+
+    Profiles that `document` names are in it already.
+    """
+    yield from _references(document, folder, (*plugin_places(document), *_FUNCTIONS))
+
+
+def is_data(address: Address) -> bool:
+    """Return whether the value at `address` is the training data."""
+    return address[:2] == _DATASET
+
+
+def _references(
+    document: Document, folder: Path, places: Iterable[Address]
+) -> Iterator[tuple[Address, Reference]]:
+    """Yield the address and the absolute path of each reference in the values at `places`."""
+    for address in places:
+        key = "file" if is_data(address) else "kind"
+        at = (*address, key) if isinstance(document.at(address), dict) else address
+        if is_reference(text := document.at(at)):
+            yield at, Reference.read(text, document.folder(at, text, folder)).resolved
 
 
 def plugin_kind(value: Any) -> Any:
