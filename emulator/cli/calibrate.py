@@ -1,6 +1,5 @@
 """`emulate calibrate`: measure the time of a training step on a core of this host."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,6 +7,7 @@ import click
 
 from .completed_words import scenario_files, values_of
 from .options import JSON_OPTION, SET
+from .output import echo_json
 
 if TYPE_CHECKING:
     from ..calibration import Calibration, LayerSeconds
@@ -100,7 +100,7 @@ def calibrate(
         content = _plain(measured, by_layer, kept, shares)
         if others:
             content["dealt"] = [other.plain() for other in others]
-        click.echo(json.dumps(content, indent=2))
+        echo_json(content)
     else:
         _print(measured, kept, shares)
         for other in others:

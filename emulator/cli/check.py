@@ -1,6 +1,5 @@
 """`emulate check`: show the plan of a scenario, and compare its demand with this host."""
 
-import json
 import sys
 from pathlib import Path
 from shutil import disk_usage
@@ -10,6 +9,7 @@ import click
 
 from ..errors import DataError
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, SET
+from .output import echo_json
 
 TUN = Path("/dev/net/tun")
 """Device through which TAP devices are made."""
@@ -123,7 +123,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
             "refusals": {name: list(map(str, errors)) for name, errors in refusals.items()},
             "not_kept": {name: [key.plain() for key in keys] for name, keys in ignored.items()},
         }
-        click.echo(json.dumps(content, indent=2))
+        echo_json(content)
     else:
         from .cut_table import cut_table
         from .tables import Findings, compute_groups_table, demand_table, print_overview

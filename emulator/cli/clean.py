@@ -1,6 +1,5 @@
 """`emulate clean`: remove the containers, networks and volumes of dead runs."""
 
-import json
 import sys
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import click
 
 from ..runs.folder import conductor
 from .options import JSON_OPTION
+from .output import echo_json
 from .pages import short
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
             left += removed.left
     if as_json:
         content = {**counts, "spared": [owner.run for owner in spared], "left": left}
-        click.echo(json.dumps(content))
+        echo_json(content, indent=None)
         sys.exit(1 if left else 0)
     click.echo("removed " + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
     for owner in spared:

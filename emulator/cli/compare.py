@@ -1,6 +1,5 @@
 """`emulate compare`: compare runs in a table and in figures."""
 
-import json
 from pathlib import Path
 
 import click
@@ -9,6 +8,7 @@ from ..machine.made_files import filling
 from .analysis_package import analysis
 from .completed_words import run_names
 from .options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
+from .output import echo_json
 from .pages import drawable, ended, page_files, runs_readable, short
 
 
@@ -87,7 +87,7 @@ def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> No
                     drawn = comparing.compare_html(compared, out)
     table = comparing.compare(compared)
     if as_json:
-        click.echo(json.dumps(comparing.rows(table), indent=2))
+        echo_json(comparing.rows(table))
         return
     click.echo(comparing.text(table))
     if drawn:

@@ -11,7 +11,7 @@ import click
 from ..machine.made_files import filling
 from .analysis_package import analysis
 from .options import ON
-from .output import enduring
+from .output import echo_json, enduring
 from .pages import drawable, page_files, runs_readable, short
 from .run import EXIT_CODES, watched
 
@@ -147,7 +147,7 @@ def _tell(
     if as_json:
         content: dict[str, Any] = {on: str(folder) for on, folder in folders.items()}
         content |= {**speed, "agreement": agreement.rows(table)}
-        click.echo(json.dumps(content, indent=2))
+        echo_json(content)
         return
     click.echo(f"\n{agreement.text(table)}\n")
     for on, folder in folders.items():

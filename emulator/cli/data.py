@@ -1,6 +1,5 @@
 """`emulate data`: get the data sets, and show how a data set is split over devices."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ import click
 from .analysis_package import analysis
 from .completed_words import values_of
 from .options import JSON_OPTION
+from .output import echo_json
 from .pages import figure_drawn
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _default_figure(name: str) -> Path:
 def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
     """Print `shares` as a table or JSON, and draw them."""
     if as_json:
-        click.echo(json.dumps(shares.plain(), indent=2, ensure_ascii=False))
+        echo_json(shares.plain(), ensure_ascii=False)
     else:
         from rich.text import Text
 

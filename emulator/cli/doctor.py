@@ -1,6 +1,5 @@
 """`emulate doctor`: check whether this machine has everything that a run needs."""
 
-import json
 import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -11,6 +10,7 @@ from ..errors import EmulatorError
 from ..machine import congestion, installed
 from ..machine.host import Host, lacks_containers
 from .options import JSON_OPTION
+from .output import echo_json
 
 if TYPE_CHECKING:
     from ..runtimes.docker.probing import Probed
@@ -168,7 +168,7 @@ def doctor(as_json: bool) -> None:
     """
     findings = examine()
     if as_json:
-        click.echo(json.dumps([finding.plain() for finding in findings], indent=2))
+        echo_json([finding.plain() for finding in findings])
     else:
         for finding in findings:
             word, colour = _MARKS[finding.ok, finding.optional]

@@ -1,10 +1,10 @@
 """The group of all commands, and the entry point that runs the typed command."""
 
-import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,16 @@ from .list import list_
 from .logs import logs
 from .new import new
 from .node import node
-from .output import FULL, discard_output, flush_output, take_every_letter, unwritable
+from .output import (
+    FULL,
+    discard_output,
+    echo_json,
+    flush_output,
+    json_echoed,
+    renaming,
+    take_every_letter,
+    unwritable,
+)
 from .predict import predict
 from .report import report
 from .resume import resume
@@ -46,11 +55,9 @@ from .test_codec import test_codec
 from .tune import tune
 
 _JSON = "--json"
-_PRINTS_FIRST = {"run", "resume", "compare", "sweep", "tune"}
-"""Commands that may fail after they have printed their JSON."""
 _OTHER_NAME = "edge-emulate"
 _EXAMPLE = re.compile(
-    r"(?<=`)emulate(?= [a-zA-Z-])|(?<=^    )emulate(?= [a-z])|^emulate(?= [a-z])", re.MULTILINE
+    r"(?<=`)emulate(?= [a-zA-Z-])|(?:(?<=^    )|(?<=^  )|^)emulate(?= [a-z])", re.MULTILINE
 )
 """The program's name in an example, or in a sentence that names a command."""
 
@@ -127,9 +134,20 @@ def _call_by(name: str) -> None:
 
 
 def main() -> None:
-    """Run the typed command; deliberate errors are printed bare, and end with their exit code."""
-    _call_by(program())
+    """Run the typed command; deliberate errors are printed bare, and end with their exit code.
+
+    The program's examples and remedies begin with the name by which the user called it.
+    """
+    name = program()
+    _call_by(name)
     take_every_letter()
+    json_echoed(forget=True)
+    with nullcontext() if name == "emulate" else renaming(partial(_EXAMPLE.sub, name)):
+        _answer()
+
+
+def _answer() -> None:
+    """Run the typed command, and print a deliberate error. Exits for a code that is not 0."""
     try:
         _run()
         flush_output()
@@ -156,7 +174,7 @@ def _run() -> None:
         sys.exit(130)
     except click.ClickException as error:
         error.show()
-        if _JSON in sys.argv:
+        if _awaits_json():
             _print_mistakes([error.format_message()])
         sys.exit(error.exit_code)
     except click.exceptions.Exit as done:
@@ -168,9 +186,12 @@ def _run() -> None:
 
 
 def _complain(error: EmulatorError) -> None:
-    """Print `error`: a scenario's mistakes as JSON after `--json`, and all others in words."""
+    """Print `error` in words, and after `--json` as JSON, unless the command has printed its JSON.
+
+    A scenario's mistakes in JSON need no words.
+    """
     mistakes = error.mistakes if isinstance(error, ScenarioError) else ()
-    if _JSON in sys.argv and (mistakes or not _PRINTS_FIRST & set(sys.argv[1:2])):
+    if _awaits_json():
         _print_mistakes([*mistakes] or [str(error)])
         if mistakes:
             return
@@ -179,6 +200,11 @@ def _complain(error: EmulatorError) -> None:
     click.echo(f"{prefix}{error}", err=True)
     for note in getattr(error, "__notes__", ()):
         click.echo(f"emulate: {note}", err=True)
+
+
+def _awaits_json() -> bool:
+    """Return whether the user asked for JSON, and the command has not printed it."""
+    return _JSON in sys.argv and not json_echoed()
 
 
 def _print_mistakes(mistakes: Sequence[str | Mapping[str, Any]]) -> None:
@@ -190,7 +216,7 @@ def _print_mistakes(mistakes: Sequence[str | Mapping[str, Any]]) -> None:
         for mistake in mistakes
     ]
     with suppress(OSError):
-        click.echo(json.dumps({"mistakes": listed}, indent=2))
+        echo_json({"mistakes": listed})
 
 
 def _unwritten(error: UnicodeEncodeError) -> str:

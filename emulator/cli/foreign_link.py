@@ -1,6 +1,5 @@
 """`emulate link`: put any running container behind an access link, or take it out again."""
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ import click
 from ..errors import EmulatorError, ScenarioError
 from .completed_words import link_names
 from .options import JSON_OPTION, SHAPING_OPTION
+from .output import echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,7 +132,7 @@ def _put_behind(
         if reason := short_limit(side):
             click.echo(f"emulate: link.{way}.limit: {reason}", err=True)
     if as_json:
-        click.echo(json.dumps({"container": container, "shaping": backend.plain()}))
+        echo_json({"container": container, "shaping": backend.plain()}, indent=None)
         return
     click.echo(f"link: {container} is behind it: {described(backend.plain())}")
     click.echo(f"`emulate link {container} --remove` undoes it")
@@ -151,7 +151,7 @@ def _remove(container: str, *, as_json: bool) -> None:
         removed = remove_link(client, run)
     if as_json:
         facts = {"container": container, "lost": lost, "left": list(removed.left)}
-        click.echo(json.dumps(facts))
+        echo_json(facts, indent=None)
     else:
         if lost:
             click.echo(f"link: {container} {lost}: what was left of its link is removed")

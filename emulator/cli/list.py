@@ -1,6 +1,5 @@
 """`emulate list`: list the runs, the newest last."""
 
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from ..errors import EmulatorError
 from ..runs.folder import conductor, folders
 from ..runs.results import model_source, read_json
 from .options import JSON_OPTION, RUNS_OPTION
+from .output import echo_json
 from .watching.progress import amount
 
 _NUMBER_OR_NONE = (int, float, type(None))
@@ -46,7 +46,7 @@ def list_(runs: Path, as_json: bool) -> None:
     """
     rows = list(_rows(folders(runs)))
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        echo_json(rows)
     elif not rows:
         click.echo(f"no runs in {runs}/: `emulate new` names scenarios to begin with")
     else:

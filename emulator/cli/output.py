@@ -6,11 +6,14 @@ under `nohup`. A disk that is full ends no run, and is told at its end.
 
 import codecs
 import errno
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
+
+import click
 
 from ..errors import HostError
 
@@ -82,6 +85,49 @@ def take_every_letter() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=_ERRORS)
+
+
+class Renaming:
+    """A text stream that writes each text after a change."""
+
+    def __init__(self, stream: TextIO, change: Callable[[str], str]) -> None:
+        self._stream, self._change = stream, change
+
+    def write(self, text: str) -> int:
+        self._stream.write(self._change(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def renaming(change: Callable[[str], str]) -> Iterator[None]:
+    """Change each text for standard output and error inside the block."""
+    before: Any = sys.stdout, sys.stderr
+    changed: Any = [stream and Renaming(stream, change) for stream in before]
+    sys.stdout, sys.stderr = changed
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+_echoed = False
+
+
+def echo_json(content: Any, **how: Any) -> None:
+    """Print `content` as the JSON of a command with `--json`; `how` is for `json.dumps`."""
+    global _echoed
+    _echoed = True
+    click.echo(json.dumps(content, **{"indent": 2, **how}))
+
+
+def json_echoed(*, forget: bool = False) -> bool:
+    """Return whether `echo_json` has printed the JSON of this command; `forget` begins anew."""
+    global _echoed
+    echoed, _echoed = _echoed, _echoed and not forget
+    return echoed
 
 
 def flush_output() -> None:
@@ -160,18 +206,27 @@ class Enduring:
 def enduring() -> Iterator[None]:
     """Keep `sys.stdout` and `sys.stderr` writable inside the block, with or without a reader.
 
-    Raises HostError after the block if a full disk has lost output.
+    Raises HostError after the block, also in place of an exit, if a full disk has lost output; the
+    exit code of a failure stays.
     """
     before = sys.stdout, sys.stderr
     if None in before:  # closed from the beginning: Python and click handle this case
         yield
         return
     enduring = [Enduring(stream) for stream in before]
+    end: SystemExit | None = None
     sys.stdout, sys.stderr = enduring
     try:
         yield
+    except SystemExit as error:
+        end = error
     finally:
         sys.stdout.flush()
         sys.stdout, sys.stderr = before
     if lost := enduring[0].lost:
-        raise unwritable(lost)
+        failure = unwritable(lost)
+        if end is not None and isinstance(end.code, int):
+            failure.exit_code = end.code or failure.exit_code
+        raise failure
+    if end is not None:
+        raise end

@@ -1,6 +1,5 @@
 """`emulate predict`: seconds per group update for each number of compute groups, without a run."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +10,7 @@ import click
 from .analysis_package import analysis
 from .completed_words import scenario_files
 from .options import JSON_OPTION, ON, SET
+from .output import echo_json
 from .pages import figure_drawn
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def predict(
     saturation = efficiency.saturation
     if as_json:
         content = {"saturation": saturation, "groups": [asdict(row) for row in rows]}
-        click.echo(json.dumps(content, indent=2))
+        echo_json(content)
     else:
         _print(efficiency, rows, saturation, notes)
     if figure is not None:

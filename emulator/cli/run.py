@@ -1,6 +1,5 @@
 """`emulate run`: play a scenario in containers or in virtual time."""
 
-import json
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -16,7 +15,7 @@ from ..runs.folder import RunFolder
 from ..runs.results import to_measure
 from .completed_words import run_names
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
-from .output import enduring
+from .output import echo_json, enduring
 from .pages import ended, page, short
 from .watching.progress import Progress, amount, ways
 
@@ -107,7 +106,7 @@ def run(
 def conclude(folder: Path, summary: dict[str, Any], *, as_json: bool, report: bool) -> NoReturn:
     """Print the `summary` of the run in `folder`, draw its report if asked, and exit."""
     if as_json:
-        click.echo(json.dumps({"run": str(folder), **summary}, indent=2))
+        echo_json({"run": str(folder), **summary})
     else:
         tell(folder, summary)
     if report:

@@ -1,12 +1,12 @@
 """`emulate algorithms`: list the named algorithms with the keys of each algorithm."""
 
-import json
 from typing import Any
 
 import click
 
 from .completed_words import values_of
 from .options import JSON_OPTION
+from .output import echo_json
 
 
 @click.command(short_help="List the algorithms of the papers and the keys that they set.")
@@ -43,7 +43,7 @@ def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     listed = {name: _plain(name) for name in chosen if name in ALGORITHMS}
     own = {name: plugins[name].plain() for name in chosen if name in plugins}
     if as_json:
-        click.echo(json.dumps({**listed, **own}, indent=2))
+        echo_json({**listed, **own})
         return
     for name, facts in listed.items():
         click.echo(f"{click.style(name, bold=True)}  {facts['about']} ({facts['paper']})")

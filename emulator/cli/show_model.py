@@ -1,6 +1,5 @@
 """`emulate model`: show a Keras model of one's own, and measure what a device needs for it."""
 
-import json
 import math
 import os
 from dataclasses import asdict
@@ -10,6 +9,7 @@ import click
 
 from .completed_words import paths
 from .options import JSON_OPTION
+from .output import echo_json
 
 if TYPE_CHECKING:
     from ..calibration import Calibration
@@ -57,7 +57,7 @@ def model(
     time = measure(made.name, batch_size, Dense(), _tell)
     store(time)
     if as_json:
-        click.echo(json.dumps(_plain(made, memory, time), indent=2))
+        echo_json(_plain(made, memory, time))
     else:
         _print(made, memory, time)
 

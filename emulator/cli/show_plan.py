@@ -1,6 +1,5 @@
 """`emulate plan`: the compiled faults of a scenario, as a table and a picture, without a run."""
 
-import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 
 from .analysis_package import analysis
 from .options import FILE, JSON_OPTION, SET
+from .output import echo_json
 from .pages import figure_drawn
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def plan(
     if until is not None:
         planned = planned.before(min(until_seconds(until), planned.end))
     if as_json:
-        click.echo(json.dumps(planned.plain(), indent=2))
+        echo_json(planned.plain())
     else:
         print_plan(planned)
     if figure is not None:

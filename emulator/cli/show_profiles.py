@@ -1,6 +1,5 @@
 """`emulate profiles`: list the profiles, or show a profile and a sample of the faults."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ import click
 from ..errors import suggestion
 from .completed_words import profile_names
 from .options import JSON_OPTION
+from .output import echo_json
 from .pages import figure_drawn
 from .show_plan import (
     FIGURE_OPTION,
@@ -76,7 +76,7 @@ def profiles(
         raise click.UsageError(f"{what} is no failure profile: only faults have a sample")
     if as_json:
         shown = [_plain(*pair) for pair in zip(found, samples, strict=True)]
-        click.echo(json.dumps({"profiles": shown}, indent=2, ensure_ascii=False))
+        echo_json({"profiles": shown}, ensure_ascii=False)
     else:
         for profile, plan in zip(found, samples, strict=True):
             _show(profile, plan)
@@ -92,7 +92,7 @@ def _list(folder: Path, kinds: list[Any], *, as_json: bool) -> None:
     listed = {kind: list(profile_files(folder, kind)) for kind in kinds}
     if as_json:
         plain = {kind: [each.plain() for each in found] for kind, found in listed.items()}
-        click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+        echo_json(plain, ensure_ascii=False)
         return
     out = console()
     for number, (kind, found) in enumerate(listed.items()):

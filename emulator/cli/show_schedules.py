@@ -1,6 +1,5 @@
 """`emulate schedule`: plan the segments of pulls and pushes by every schedule, without a run."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from ..errors import suggestion
 from .analysis_package import analysis
 from .completed_words import group_names, scenario_files
 from .options import JSON_OPTION, SET
+from .output import echo_json
 from .pages import figure_drawn
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def schedule(
         )
     if as_json:
         content = {"devices": [plans.plain() for plans in planned]}
-        click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        echo_json(content, ensure_ascii=False)
     else:
         from rich.text import Text
 

@@ -1,6 +1,5 @@
 """`emulate trace`: the statistics of a link trace, its picture, and the trace in another format."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from ..errors import ScenarioError
 from ..world.traces import AUTO, FORMATS
 from .analysis_package import analysis
 from .options import JSON_OPTION
+from .output import echo_json
 from .pages import figure_drawn
 from .show_plan import check_figure
 
@@ -101,7 +101,7 @@ def trace(
             raise click.BadParameter(str(error), param_hint="--to") from error
     elif as_json:
         read_as = {"file": str(file), "format": known, "direction": shown}
-        click.echo(json.dumps({**read_as, **found.plain()}, indent=2))
+        echo_json({**read_as, **found.plain()})
     else:
         source = "by its first line" if kind == AUTO else "as given"
         _show(file, found, f"format: {known}, {source}; {_direction(shown)}")

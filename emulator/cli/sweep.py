@@ -1,6 +1,5 @@
 """`emulate sweep`: play a grid of scenarios in virtual time."""
 
-import json
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +10,7 @@ import click
 
 from ..runs.cancel import Canceled, canceling
 from .options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
-from .output import enduring
+from .output import echo_json, enduring
 from .pages import short
 from .watching.progress import amount
 from .watching.sweep_events import SweepEvents, write_events
@@ -119,7 +118,7 @@ def sweep(
             write_events(point)
     if as_json:
         rows = [{**point.row, "run": str(point.folder)} for point in finished]
-        click.echo(json.dumps(rows, indent=2))
+        echo_json(rows)
         return
     _print(finished, [axis for axis in grid.plain()["over"] if axis != "seed"])
     click.echo(f"\n{'table':<12} {short(out / 'table.csv')}")

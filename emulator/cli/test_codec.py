@@ -1,6 +1,5 @@
 """`emulate test-codec`: try a codec against the laws that every codec keeps."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,6 +9,7 @@ import click
 
 from .completed_words import paths
 from .options import JSON_OPTION
+from .output import echo_json
 
 if TYPE_CHECKING:
     from ..core.codec_trials import Verdict
@@ -47,7 +47,7 @@ def test_codec(codec: str, given: tuple[str, ...], as_json: bool) -> None:
         if not as_json:
             _print(verdict)
     if as_json:
-        click.echo(json.dumps([asdict(verdict) for verdict in verdicts], indent=2))
+        echo_json([asdict(verdict) for verdict in verdicts])
     else:
         click.echo(_outcome(codec, verdicts))
     sys.exit(1 if any(verdict.problem for verdict in verdicts) else 0)

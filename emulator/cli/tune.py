@@ -1,6 +1,5 @@
 """`emulate tune`: choose compute groups, momentum and learning rate by Omnivore's Algorithm 1."""
 
-import json
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -14,7 +13,7 @@ from ..machine.host import Host
 from ..runs.cancel import Canceled, canceling
 from .analysis_package import analysis
 from .options import FILE, JSON_OPTION, ON_OPTION, OUT_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
-from .output import enduring
+from .output import echo_json, enduring
 from .pages import drawable, short
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ def tune(
     with drawable(out):
         drawn = analysis("tunings").draw(out / "tuning.json", out / "probes.png")
     if as_json:
-        click.echo(json.dumps({**tuned.report, "tuned": str(tuned.scenario)}, indent=2))
+        echo_json({**tuned.report, "tuned": str(tuned.scenario)})
         return
     _print(tuned)
     if options.baselines:

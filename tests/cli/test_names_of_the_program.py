@@ -1,6 +1,7 @@
 """The names by which the program is called: `emulate`, `edge-emulate` and `python -m emulator`."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,11 +10,20 @@ from pathlib import Path
 
 import pytest
 
+from emulator.cli import entry
 from emulator.cli.entry import commands
 from tests.fakes.typed_commands import Emulate
+from tests.fakes.virtual_world import digits
 from tests.layers import ROOT
 
 BIN = Path(sys.executable).parent
+LAB = """\
+name: lab
+training: {dataset: digits, model: digits-mlp, codec: dense, batch_size: 10}
+virtual: {learner: none, step: 10ms, serve: 1ms, boot: 1s}
+stop: {updates: 5}
+devices: [{name: home, count: 2}]
+"""
 
 
 def test_a_wheel_has_a_name_that_no_shell_has() -> None:
@@ -34,8 +44,6 @@ def test_the_first_words_under_install_and_the_help_say_what_to_type_in_zsh(
 def test_help_has_the_name_that_was_typed(
     emulate: Emulate, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emulator.cli import entry
-
     named = (commands, *commands.commands.values())
     options = (each for command in named for each in command.params if hasattr(each, "help"))
     kept = {each: each.help for each in (*named, *options)}
@@ -48,6 +56,29 @@ def test_help_has_the_name_that_was_typed(
     examples = [line for line in shown.splitlines() if line.startswith(f"  emulate {name}")]
     assert shown.startswith(f"Usage: edge-emulate {name}") and examples == []
     assert "`emulate " not in shown
+
+
+def _named(text: str) -> set[str]:
+    return set(re.findall(r"[\w-]*emulate(?= [a-z])", text))
+
+
+def test_remedies_have_the_name_that_was_typed(
+    emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lab.yaml").write_text(LAB)
+    with digits():
+        assert emulate("run", "lab.yaml", "--on", "virtual", "--no-report").code == 0
+    monkeypatch.setattr(entry, "_call_by", lambda name: None)
+    monkeypatch.setattr(entry, "program", lambda: "edge-emulate")
+    remedies = [
+        emulate("stop", "lab").err,  # of an error
+        emulate("stop", "lab", "--runs", "nowhere").err,
+        emulate("list", "--runs", "nowhere").out,
+        emulate("new", "other").out,
+        emulate("check", "lab.yaml", "--set", "devices[0].link.up.delay=3ms").out,
+    ]
+    for text in remedies:
+        assert _named(text) == {"edge-emulate"}, text
 
 
 @pytest.mark.slow

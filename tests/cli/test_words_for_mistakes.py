@@ -11,7 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
+from emulator.cli import entry
 from emulator.cli.entry import commands
+from emulator.cli.output import enduring
 from emulator.errors import ScenarioError
 from emulator.scenario import loads
 from tests.fakes.doc_blocks import blocks
@@ -43,14 +45,44 @@ def test_every_command_with_json_gives_mistakes_as_json(
 ) -> None:
     (tmp_path / "broken.yaml").write_text(BROKEN)
     said = emulate(name, *WORDS.get(name, ("broken.yaml",)), "--json")
-    if name in ("resume", "compare"):  # no mistake in a file: words on standard error
-        assert said.code == 1 and said.err.startswith("emulate: no run 'nothing'")
-        return
     assert said.code, said.out
     mistakes = json.loads(said.out)["mistakes"]
     assert mistakes and all(
         mistake.keys() == {"file", "line", "place", "message"} for mistake in mistakes
     )
+
+
+LATE: dict[str, tuple[tuple[str, ...], str]] = {
+    "no example for a device": (("data", "./few.csv", "--devices", "40"), "without an example"),
+    **{
+        words[0]: ((*words, "--figure", "mine.png"), "was not drawn by `emulate`")
+        for words in (
+            ("data", "./few.csv", "--devices", "2"),
+            ("plan", "lab.yaml"),
+            ("trace", "trace.csv"),
+            ("profiles", "flaky-home"),
+            ("predict", "--costs", "groups.json"),
+            ("schedule", "--costs", "layers.json"),
+        )
+    },
+}
+"""Commands with a mistake that is found after the JSON is printed, and its words."""
+
+
+@pytest.mark.parametrize("words, said", LATE.values(), ids=LATE)
+def test_a_late_mistake_leaves_one_document_of_json(
+    emulate: Emulate, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "mine.png").write_text("mine")
+    (tmp_path / "few.csv").write_text("a,label\n" + "".join(f"{n},{n % 2}\n" for n in range(20)))
+    (tmp_path / "trace.csv").write_text("seconds,rate_mbit\n0,1\n10,end\n")
+    (tmp_path / "lab.yaml").write_text(f"name: lab\n{LAB}stop: {{updates: 5}}\n")
+    (tmp_path / "groups.json").write_text('{"devices": 4, "t_conv": 1.15, "t_fc": 0.0425}')
+    layers = {"setup": 2, "pull": [1], "forward": [1], "backward": [2], "push": [1]}
+    (tmp_path / "layers.json").write_text(json.dumps(layers))
+    done = emulate(*words, "--json")
+    assert done.code and said in done.err, done
+    assert "mistakes" not in json.loads(done.out)
 
 
 LAB = "training: {dataset: digits, model: digits-mlp, codec: dense}\ndevices: [{name: a}]\n"
@@ -140,6 +172,59 @@ def test_any_locale_takes_any_name(tmp_path: Path, locale: dict[str, str]) -> No
         code, out, err = _typed(words, tmp_path, locale)
         assert b"Traceback" not in err and b"Warning" not in err, (words, err.decode())
         assert code in (0, 1, 2) and (out or err)
+
+
+QUICK = "virtual: {learner: none, step: 10ms, serve: 1ms, boot: 1s}\n"
+VIRTUAL = ["--on", "virtual", "--no-report"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "lab.yaml", "--on", "virtual"],
+        ["run", "lab.yaml", *VIRTUAL],
+        ["run", "lab.yaml", *VIRTUAL, "--json"],
+        ["run", "lab.yaml", *VIRTUAL, "--set", "training.learning_rate=1e30"],
+        ["resume", "lab", "--no-report"],
+        pytest.param(["sweep", "lab.yaml", "--seeds", "1"], marks=pytest.mark.slow),
+        ["test-codec", "dense"],
+        ["doctor"],
+        ["list"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("data")
+def test_a_full_disk_is_told_by_every_command(
+    emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    (tmp_path / "lab.yaml").write_text(f"name: lab\n{LAB}stop: {{updates: 5}}\n{QUICK}")
+    if words[0] == "resume":
+        assert emulate("run", "lab.yaml", *VIRTUAL).code == 0
+        (tmp_path / "runs" / "lab" / "latest" / "summary.json").unlink()
+    with open("/dev/full", "w", encoding="utf-8") as full, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", full)
+        said = emulate(*words)
+    assert said.code == 1
+    told = "emulate: standard output cannot be written: No space left on device\n"
+    assert said.err.endswith(told) and said.err.count(told) == 1, said.err
+
+
+@pytest.mark.parametrize("given, code", [(0, 1), (None, 1), (1, 1), (2, 2), (130, 130)])
+def test_a_full_disk_keeps_the_exit_code_of_a_failure(
+    monkeypatch: pytest.MonkeyPatch, given: int | None, code: int
+) -> None:
+    @enduring()
+    def ends(**_: object) -> None:
+        click.echo("lost")
+        sys.exit(given)
+
+    monkeypatch.setattr(entry, "commands", ends)
+    monkeypatch.setattr(sys, "argv", ["emulate"])
+    with open("/dev/full", "w", encoding="utf-8") as full, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", full)
+        with pytest.raises(SystemExit) as end:
+            entry.main()
+    assert end.value.code == code
 
 
 @pytest.mark.slow
