@@ -168,6 +168,18 @@ CUTS = {"pull": [(1, 2), (3, 3)], "push": [(3, 3), (2, 2), (1, 1)]}
             {"at": 3, "what": "exit", "node": "a", "code": -9, "reason": "killed"},
             "3.00 s  a ended unasked: killed",
         ),
+        (
+            {"at": 3, "what": "recovered", "version": 199, "lost": 1796, "zero": 7.0},
+            "3.00 s  the server goes on from version 199, 1,796 updates lost",
+        ),
+        (
+            {"at": 3, "what": "recovered", "version": 1995, "lost": 1, "zero": 7.0},
+            "3.00 s  the server goes on from version 1,995, 1 update lost",
+        ),
+        (
+            {"at": 3, "what": "recovered", "version": 1995, "lost": 0, "zero": 7.0},
+            "3.00 s  the server goes on from version 1,995",
+        ),
         ({"at": 3, "what": "refused", "node": "a", "reason": "lies"}, "3.00 s  refused a: lies"),
         (
             {"at": 3, "what": "refused", "node": "a", "reason": "lies", "count": 8},

@@ -19,6 +19,7 @@ from ...log.records import (
     LeftOutRecord,
     QuarantineRecord,
     Record,
+    RecoveredRecord,
     RefusedRecord,
     StartRecord,
     StopRecord,
@@ -37,6 +38,7 @@ SHOWN = (
     FaultRecord,
     OverlapRecord,
     ExitRecord,
+    RecoveredRecord,
     EvaluationRecord,
     UnmeasuredRecord,
     RefusedRecord,
@@ -93,6 +95,10 @@ def _words(record: Record, travelled: Travelled | None) -> str:
             return f"{record.node} drew {record.fault} {lasts}, under another {record.verb}"
         case StopRecord():
             return f"stop: {record.reason}" + (f" ({record.detail})" if record.detail else "")
+        case RecoveredRecord():
+            updates = "update" if record.lost == 1 else "updates"
+            lost = f", {record.lost:,} {updates} lost" if record.lost else ""
+            return f"the server goes on from version {record.version:,}{lost}"
         case ExitRecord():
             back = "; its supervisor starts it again" if record.returns else ""
             return f"{record.node} ended unasked: {record.reason}{back}"
