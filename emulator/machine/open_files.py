@@ -1,7 +1,8 @@
 """The limit of open files of a process.
 
-Engines begin processes with as few as 1,024, and let them raise that to a higher limit. A box needs
-four files for each link, and a server two for each device.
+Systems and engines begin processes with as few as 1,024, and let them raise that to a higher limit.
+A box needs four files for each link, a server two for each device, and a conductor three for each
+node.
 """
 
 import resource

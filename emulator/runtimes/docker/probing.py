@@ -14,6 +14,7 @@ from docker.errors import APIError
 
 from ...errors import DeploymentError, HostError
 from ...machine.cache import cache
+from ...machine.open_files import raise_limit
 from ...node import config
 from ...runs.folder import new_id
 from ...scenario import Device, Scenario, Timed
@@ -28,7 +29,15 @@ from .cleanup import clean_up
 from .client import finished, refusals
 from .configs import boxed_nodes
 from .endpoint import endpoint
-from .engine_traits import OTHER, Lack, broken, files_needed, lacks, unlimited
+from .engine_traits import (
+    OTHER,
+    Lack,
+    broken,
+    conductor_files_needed,
+    files_needed,
+    lacks,
+    unlimited,
+)
 from .labels import LOCK, ROLE, RUN
 from .owners import owned, place
 from .prepare import NOBODY
@@ -203,8 +212,10 @@ def means_for(
 
     `timeline`: the scenario's compiled schedule; `shaping` forces the means of delays; `boxes`:
     whether a box could hold packets; `tell` shows what the engine does not keep. Raises HostError
-    if the kernel lacks a means, or the engine a limit that `scenario` needs, or open files.
+    if the kernel lacks a means, or the engine a limit that `scenario` needs, or open files. This
+    process, the conductor, has its own limit of open files raised.
     """
+    _raise_own_limit(scenario)
     links = {scenario.server.link, *(device.link for device in scenario.nodes)}
     links.update(*set(reshaped_links(scenario).values()))
     links.update(_around_bottlenecks(scenario))
@@ -222,6 +233,20 @@ def means_for(
         backend = _with_queues(backend, features)
     needed = files_needed(len(scenario.nodes), len(boxed_nodes(scenario, backend)))
     return Means(backend, _files_given(client, image, needed, found.files))
+
+
+def _raise_own_limit(scenario: Scenario) -> None:
+    """Let this process open as many files as it may. Raises HostError if a run of `scenario` needs
+    more."""
+    apart = 3  # the server, the evaluator and the box
+    needed = conductor_files_needed(len(scenario.nodes) + len(scenario.bottlenecks) + apart)
+    given = raise_limit()
+    if given < needed:
+        raise HostError(
+            f"this process opens up to {needed:,} files to conduct this run, and may open "
+            f"{given:,}: raise its hard limit (`ulimit -Hn`, LimitNOFILE of a service), or use "
+            "fewer devices"
+        )
 
 
 def _files_given(client: DockerClient, image: str, needed: int, usual: int) -> int:

@@ -1,6 +1,7 @@
 """Engines of other configurations, by their documents: what they cannot keep is refused or said."""
 
 import json
+import resource
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -282,8 +283,9 @@ DELAYED = ", link: {up: {delay: 5ms}}"
     ],
 )
 def test_files_that_a_fleet_needs_are_asked_for_or_refused(
-    count: int, link: str, usual: int, most: int, given: int
+    count: int, link: str, usual: int, most: int, given: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(probing, "raise_limit", lambda: 1 << 20)
     features = Features(tun=True, tbf=True, ifb=True).plain()
     client: Any = Engine(files=usual, most=most, features=features)
     scenario = fleet(count, link)
@@ -352,3 +354,19 @@ def test_every_container_is_confined_alike(made: str) -> None:
         "probe": spec.probe(wanted, [], tun=True),
     }[made]
     assert options.items() >= spec.CONFINED.items()
+
+
+@pytest.mark.parametrize(("count", "most"), [(315, 1024), (316, 1027)])
+def test_the_conductor_raises_its_own_limit_of_open_files_or_refuses(
+    count: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = [(256, most)]
+    monkeypatch.setattr(resource, "getrlimit", lambda which: limits[-1])
+    monkeypatch.setattr(resource, "setrlimit", lambda which, limit: limits.append(limit))
+    client: Any = Engine(files=1 << 20)
+    probing.means_for(client, "image", fleet(count), ())
+    assert limits[-1] == (most, most)
+    words = rf"opens up to {most + 3:,} files to conduct .* may open {most:,}: .* fewer devices"
+    limits[:] = [(256, most)]
+    with pytest.raises(HostError, match=words):
+        probing.means_for(client, "image", fleet(count + 1), ())
