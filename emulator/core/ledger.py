@@ -78,7 +78,7 @@ class Ledger:
         self._unsent: dict[str, Tally] = {}
         self._applied: dict[str, int] = {}  # pushes with a ticket that were applied, by node
         self._again: dict[str, int] = {}  # pushes that are on record already, by node
-        self._kept = SeenPushes()  # pushes that were in the state of the last recovery
+        self._kept = SeenPushes()  # pushes that came back with a state, of the nodes in `_again`
 
     @property
     def push_bytes(self) -> int:
@@ -153,12 +153,13 @@ class Ledger:
 
         `booked` is the number of records, by node, of updates since the state; `kept` has the
         pushes of the state, as `SeenPushes.plain`. The pushes of a node are applied in their order.
+        A node without such a record keeps the count and the pushes of its recovery before: the
+        state may have later pushes of the node, of which no record tells.
         """
-        self._again = {
-            node: max(booked.get(node, 0), self._again.get(node, 0))
-            for node in (*booked, *self._again)
-        }
-        self._kept.restore(kept)
+        for node, count in booked.items():
+            self._again[node] = max(count, self._again.get(node, 0))
+        own = {node: pushes for node, pushes in kept.items() if node in booked}
+        self._kept.restore({**self._kept.plain(), **own})
 
     def _update(
         self,
@@ -207,8 +208,11 @@ class Ledger:
             self._applied[node] = self._applied.get(node, 0) + 1
         if not self._again.get(node):
             return False
+        if not all(map(self._kept.knows, (*arrival.earlier, arrival.update))):
+            del self._again[node]  # nor does the state have a later one
+            return False
         self._again[node] -= 1
-        return all(map(self._kept.knows, (*arrival.earlier, arrival.update)))
+        return True
 
     def _pushed(self, piece: Update | UpdateSegment) -> wire.Pushed:
         count = self._codec.count(piece.frames)

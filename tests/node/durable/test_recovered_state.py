@@ -5,7 +5,8 @@ import pytest
 from msgspec.structs import replace
 
 from emulator import aggregation, modulation, optimizers, pulls, synchronization
-from emulator.core.messages import Diverged, UpdateSegment
+from emulator.codecs import Dense, StatelessEncoder
+from emulator.core.messages import Diverged, Update, UpdateSegment
 from emulator.core.plan import Durability
 from emulator.core.quarantine import QuarantineRule
 from emulator.log.lines import read
@@ -15,6 +16,7 @@ from emulator.node.durable.object_tree import freeze
 from emulator.synchronization import ComputeGroups
 from emulator.units import Fraction
 from tests.fakes.durable_fleet import DurableFleet, plan_of
+from tests.fakes.server_world import LAYOUT, World
 
 PLANS = {
     "asynchronous": {},
@@ -266,3 +268,41 @@ def test_a_push_that_came_back_with_the_state_has_its_bytes_once(name, tmp_path)
     assert not any(r.values or r.indices or r.headers or r.framing for r in again)
     assert bool(again) == (len(applied[early]) > 1)
     assert again or name not in ("softsync", "barrier", "local")
+
+
+def push(world, ticket):
+    """Let the server apply a push of `a` with the `ticket`."""
+    (reply,) = world.pull("a")
+    frames = StatelessEncoder(Dense(), LAYOUT).encode(np.ones(40, np.float32))
+    world.server.receive(Update("a", reply[1].version, 0.5, 0.01, frames, ticket), 110.0)
+
+
+@pytest.mark.parametrize(
+    ("recoveries", "again"),
+    [
+        # the state has the push 1; the second push on record was lost
+        ([({"a": 2}, 1)], [True, False, False]),
+        # the push 2 waits in the second state, and no record has it
+        ([({"a": 2}, 1), ({"b": 1}, 2)], [True, False, False]),
+        # the pushes 1 and 2 still wait in the second state
+        ([({"a": 2}, 2), ({"b": 1}, 2)], [True, True, False]),
+        ([({"a": 1}, 2), ({"a": 2}, 2)], [True, True, False]),
+    ],
+)
+def test_only_pushes_on_record_have_no_bytes_after_several_recoveries(recoveries, again):
+    world = World()
+    world.begin()
+    for booked, last in recoveries:
+        world.server.recover(booked, {"a": [last, [1]], "b": [9, [1]]})
+    for ticket in (1, 2, 3):
+        push(world, ticket)
+    assert [record.get("again", False) for record in world.said("update")] == again
+
+
+def test_a_left_over_of_one_recovery_does_not_count_in_the_next():
+    world = World()
+    world.begin()
+    for ticket, booked in (1, {"a": 2}), (2, {"b": 1}), (3, {"b": 1}):
+        world.server.recover(booked, {"a": [ticket, [1]], "b": [9, [1]]})
+        push(world, ticket)
+    assert [record.get("again", False) for record in world.said("update")] == [True, False, False]
