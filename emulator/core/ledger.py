@@ -1,9 +1,9 @@
 """The parameter server's writer of records: updates, pulls, scores, refusals, and their bytes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..codecs.accounting import accounting
 from ..codecs.base import Codec
@@ -56,6 +56,18 @@ class Arrival:
     gradient: Gradient
     earlier: tuple[UpdateSegment, ...] = ()
     """The pieces before the last, in the order of arrival."""
+
+
+class UnsentAnswer(NamedTuple):
+    """An answer that could not leave, in one message or in segments."""
+
+    node: str
+    """Receiver of the answer."""
+    words: str
+    """The answer in a few words, as `model 120`."""
+    size: int
+    """Bytes of the messages on the wire."""
+    messages: int
 
 
 class Ledger:
@@ -316,14 +328,18 @@ class Ledger:
         if count:
             self._log.write(PullRecord(at, node, version, size, segments // count, count))
 
-    def unsent(self, unsent: Replies, now: float) -> None:
-        """Count each message in `unsent`, or each answer in segments as a whole; write a record
-        when the count of its node says so."""
+    def unsent_answers(self, unsent: Replies) -> Iterator[UnsentAnswer]:
+        """Yield the answers in `unsent`: each message, or an answer in segments as a whole."""
         for (node, _), group in groupby(unsent, key=_whole):
             replies = [reply for _, reply in group]
             size = sum(wire.size(reply, **self._sizes) for reply in replies)
+            yield UnsentAnswer(node, _described(replies[0], replies[-1]), size, len(replies))
+
+    def unsent(self, answers: Iterable[UnsentAnswer], now: float) -> None:
+        """Count each of the `answers`; write a record when the count of its node says so."""
+        for node, words, size, messages in answers:
             tally = self._unsent.setdefault(node, Tally())
-            if tally.add(_described(replies[0], replies[-1]), size, len(replies)):
+            if tally.add(words, size, messages):
                 self._write_unsent(node, tally, self._at(now))
 
     def _write_unsent(self, node: str, tally: Tally, at: float) -> None:

@@ -22,7 +22,7 @@ from ..vectors import Vector
 from .cut_exchange import CutExchange
 from .group_updates import GroupUpdates
 from .joined_state import JoinedState
-from .ledger import Arrival, Ledger
+from .ledger import Arrival, Ledger, UnsentAnswer
 from .membership import Membership
 from .messages import (
     Activations,
@@ -222,15 +222,22 @@ class ParameterServer:
 
     def unsent(self, unsent: Replies, now: float) -> None:
         """Record that the replies of `unsent` could not leave, as their receivers are out of
-        reach.
+        reach."""
+        self.record_unsent(self.unsent_answers(unsent), now)
+
+    def unsent_answers(self, unsent: Replies) -> tuple[UnsentAnswer, ...]:
+        """Return the answers in `unsent` that are to be recorded: none before the run's zero.
 
         An `Again` needs no record: its receiver asks again over its next connection by itself.
         """
-        if self.zero is not None:
-            lost: Replies = [
-                (node, reply) for node, reply in unsent if not isinstance(reply, Again)
-            ]
-            self._ledger.unsent(lost, now)
+        if self.zero is None:
+            return ()
+        lost: Replies = [(node, reply) for node, reply in unsent if not isinstance(reply, Again)]
+        return tuple(self._ledger.unsent_answers(lost))
+
+    def record_unsent(self, answers: Iterable[UnsentAnswer], now: float) -> None:
+        """Record that the `answers` could not leave."""
+        self._ledger.unsent(answers, now)
 
     def deadline(self) -> float | None:
         """Return the time of the next `tick` on the driver's clock, or None before a message."""

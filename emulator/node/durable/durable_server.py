@@ -29,7 +29,7 @@ from ...core.server import ParameterServer
 from ...errors import WireError
 from ...layout import Layout
 from . import input_log
-from .input_log import EndedRun, Heard, Refused, Shifted, Ticked, Wrote
+from .input_log import EndedRun, Heard, Refused, Shifted, Ticked, Unsent, Wrote
 from .log_tail import LogTail
 from .object_tree import Frozen, freeze
 from .segment_file import SegmentWriter
@@ -160,7 +160,16 @@ class DurableServer:
         return self.server.hears(node)
 
     def unsent(self, unsent: Replies, now: float) -> None:
-        self.server.unsent(unsent, now + self.offset)
+        answers, at = self.server.unsent_answers(unsent), now + self.offset
+        if not answers:
+            return
+        self._append(Unsent(at, answers))
+
+        def record() -> Replies:
+            self.server.record_unsent(answers, at)
+            return []
+
+        self._done(at, record)
 
     def deadline(self) -> float | None:
         due = None if self._absent else self.server.deadline()
@@ -201,6 +210,8 @@ class DurableServer:
                 self.server.refuse(node, reason, now)
             case EndedRun(now, reason, detail):
                 self.server.end(reason, now, detail)
+            case Unsent(now, answers):
+                self.server.record_unsent(answers, now)
             case Wrote():
                 self._tail.write(line)
             case Shifted(_, offset, resumes):

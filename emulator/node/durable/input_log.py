@@ -10,6 +10,7 @@ from typing import TypeAlias
 import msgspec
 
 from ...core import wire
+from ...core.ledger import UnsentAnswer
 from ...core.messages import Message
 from ...errors import WireError
 from ...vectors import Buffer
@@ -58,7 +59,13 @@ class Shifted(TimedInput, frozen=True, tag=5):
     """Times that the run was resumed after its conductor had died."""
 
 
-Input: TypeAlias = Heard | Ticked | Refused | EndedRun | Wrote | Shifted
+class Unsent(TimedInput, frozen=True, tag=6):
+    """Answers that could not leave."""
+
+    answers: tuple[UnsentAnswer, ...]
+
+
+Input: TypeAlias = Heard | Ticked | Refused | EndedRun | Wrote | Shifted | Unsent
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Input).decode

@@ -10,7 +10,7 @@ from emulator.core.messages import Diverged, Update, UpdateSegment
 from emulator.core.plan import Durability
 from emulator.core.quarantine import QuarantineRule
 from emulator.log.lines import read
-from emulator.log.records import RecoveredRecord, UpdateRecord
+from emulator.log.records import RecoveredRecord, UnsentRecord, UpdateRecord
 from emulator.node.durable import durable_server
 from emulator.node.durable.object_tree import freeze
 from emulator.synchronization import ComputeGroups
@@ -306,3 +306,24 @@ def test_a_left_over_of_one_recovery_does_not_count_in_the_next():
         world.server.recover(booked, {"a": [ticket, [1]], "b": [9, [1]]})
         push(world, ticket)
     assert [record.get("again", False) for record in world.said("update")] == [True, False, False]
+
+
+@pytest.mark.parametrize("replay", [0.0, 1e9], ids=["states", "inputs"])
+def test_unsent_answers_are_counted_once_over_crashes(replay, tmp_path, monkeypatch):
+    monkeypatch.setattr(durable_server, "REPLAY", replay)
+    fleet = DurableFleet(plan_of(), tmp_path)
+    fleet.begin()
+    lost = 0
+    for node in ("a", "d") * 7:  # the answers to `d` have segments
+        fleet.server.unsent(fleet.pull(node), fleet.now)
+        lost += 1
+        fleet.server.tick(fleet.now)
+        if fleet.server._saving:
+            fleet.server._saving.result()
+        before = freeze(fleet.server.server)
+        fleet.boot()
+        assert same(freeze(fleet.server.server), before)
+    fleet.server.end("canceled", fleet.now)
+    records = [r for r in read(tmp_path / "run.jsonl") if isinstance(r, UnsentRecord)]
+    assert sum(record.count for record in records) == lost
+    assert sum(record.segments for record in records) > lost
