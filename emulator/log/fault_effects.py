@@ -9,9 +9,11 @@ lost do not count; their bytes did travel.
 A fault holds its device until the first message of the device that the server has on record after
 the fault's end; a fault of the server until the next update. TCP waits for its timer after a cut,
 no longer than the cut was, so the device is held for the fault's own duration more at most (1 s if
-it was shorter). A device whose process ended has to boot: it is held for 60 s more at most, as any
-device. Faults of one kind that are planned for the same time, as those of several `nodes`, count as
-one fault here: none of them is another fault to the others.
+it was shorter). A device whose process ended has to boot and to pull a whole model: it is held
+until its first push, or else for as long after its first message as it took until then. No device
+is held for more than 60 s after the fault's end. Faults of one kind that are planned for the same
+time, as those of several `nodes`, count as one fault here: none of them is another fault to the
+others.
 
 The three rates of a kind are means over the same faults, each of them weighted by its duration: the
 faults that have all three windows, or else those that have a window before. A kind without such a
@@ -82,7 +84,7 @@ class _Struck:
     """Whether the process of the device may have ended, so that the device has to boot."""
     ended: FaultRecord | None = None
     heard: float = math.inf
-    """When the server has heard from the device after the fault's end."""
+    """When the server has heard enough from the device after the fault's end."""
 
     @property
     def until(self) -> float | None:
@@ -95,6 +97,12 @@ class _Struck:
             return _Window(self.begun.at, math.inf)
         lasted = _LONGEST if self.boots else self.ended.at - self.begun.at
         return _Window(self.begun.at, min(self.heard, self.ended.at + _within_bounds(lasted)))
+
+    def hear(self, at: float, pushed: bool) -> bool:
+        """Take a message of the device after the fault's end; return whether it is enough."""
+        enough = pushed or not self.boots
+        self.heard = min(self.heard, at if enough else at + (at - (self.until or 0.0)))
+        return enough
 
     @property
     def planned(self) -> _Planned:
@@ -173,16 +181,17 @@ class FaultEffects:
             case UpdateRecord():
                 size = record.values + record.indices + record.headers + record.framing
                 self._flow.add(record.at, (1, size, 0, 0))
-                self._recover(record.at, record.node, SERVER)  # any update is one of the server
+                for node in (record.node, SERVER):  # any update is one of the server
+                    self._hear(record.at, node, pushed=True)
             case PullRecord() if record.node != EVALUATOR:
                 self._flow.add(record.at, (0, 0, record.bytes, 0))
-                self._recover(record.at, record.node)
+                self._hear(record.at, record.node)
             case ActivationsRecord():
                 self._cut = True
                 self._flow.add(record.at, (0, 0, 0, record.up + record.down))
-                self._recover(record.at, record.node)
+                self._hear(record.at, record.node, pushed=True)
             case HelloRecord():
-                self._recover(record.at, record.node)
+                self._hear(record.at, record.node)
             case EvaluationRecord(error=None) if record.accuracy is not None:
                 self._scores.append((record.at, record.accuracy))
             case EvaluationRecord() if record.error is not None:
@@ -211,12 +220,13 @@ class FaultEffects:
         if len(self._faults) < MOST:
             self._faults.append(struck)
 
-    def _recover(self, at: float, *nodes: str) -> None:
-        """End the recovery of `nodes`, from which the server has heard."""
-        for node in nodes:
-            for struck in self._recovering.pop(node, ()):
-                struck.heard = at
+    def _hear(self, at: float, node: str, *, pushed: bool = False) -> None:
+        """Take a message of `node` that the server has on record, as a sign that it recovers."""
+        for struck in self._recovering.pop(node, ()):
+            if struck.hear(at, pushed):
                 self._held[struck.planned].append(struck.held)
+            else:
+                self._recovering[node].append(struck)
 
     def plain(self) -> dict[str, Any]:
         """Return `kinds`, `faults` and the number `unlisted`; empty without a fault."""

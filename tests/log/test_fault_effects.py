@@ -471,6 +471,23 @@ def test_a_fault_holds_its_device_until_the_server_has_any_word_of_it(
     assert second["pull_bytes_per_s"]["before"] == 1000.0
 
 
+@pytest.mark.parametrize("pushed, before", [(34.0, 1100.0), (None, 1000.0)])
+def test_the_model_that_a_device_pulls_when_it_has_booted_is_part_of_its_recovery(
+    pushed: float | None, before: float
+) -> None:
+    """The device says hello after 3 s; it is held for 3 s more, or until it pushes."""
+    records: list[PlainRecord] = [
+        *lasting("crash", "a", 20.0, 30.0),
+        {"at": 33.0, "what": "hello", "node": "a", "incarnation": 1},
+        {"at": 33.1, "what": "pull", "node": "a", "bytes": 100_000},
+        *([] if pushed is None else [update(pushed, "a")]),
+        {"at": 35.0, "what": "pull", "node": "calm", "bytes": 600},
+        *lasting("partition", "b", 40.0, 50.0),
+    ]
+    _, second = effects([*records, *flowing(80, lambda at: 1000)])["faults"]
+    assert second["pull_bytes_per_s"]["before"] == before
+
+
 @pytest.mark.parametrize("fault", VERBS)
 def test_devices_of_one_fault_are_no_other_fault_to_each_other(fault: str) -> None:
     """Both are held alike; one makes its update a second after the fault, the other after 9 s."""
