@@ -37,8 +37,8 @@ def resume(run: str, shaping: "Delay | None", runs: Path, report: bool, as_json:
     the run began with, unless --shaping names another.
 
     A run with `evaluate: {when: after}` that ended before all of its versions were measured has the
-    rest measured; that needs no durability. The exit code is as of `emulate run`: 130 for a run that
-    was canceled, also once all is measured.
+    rest measured; that needs no durability. The exit code is as of `emulate run`: 130 for a run
+    that was canceled, also once all is measured.
 
     \b
     emulate resume quickstart
