@@ -54,6 +54,20 @@ def test_the_figure_has_a_bar_for_each_window_of_each_kind(run: analysis.Run) ->
     assert labels == ["crash (3)", "flap (12)"]
 
 
+def test_a_kind_without_rates_has_a_row_and_no_bars(tmp_path: Path) -> None:
+    rates = dict.fromkeys(("before", "during", "after"))
+    kind = {"count": 2, "devices": 1, "seconds": 3.0, "latest_s": 0.0, "compared": 0}
+    kind |= {f"{name}_per_s": rates for name in ("updates", "push_bytes", "pull_bytes")}
+    summary = {"fault_effects": {"kinds": {"crash": kind}, "faults": [], "unlisted": 0}}
+    bare = written(tmp_path / "bare", [], summary=summary)
+    assert fault_tables.by_kind(bare) == [("crash", "2", "1", "3 s", "0", "–", "–", "–")]
+    assert fault_tables.traffic_by_kind(bare) == [("crash", *9 * ["–"])]
+    with rc_context(STYLE):
+        figure = drawing.render(fault_effects, fault_effects.table([bare]))
+        figure.canvas.draw()
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["crash (2)"]
+
+
 @pytest.mark.mostly_slow
 @pytest.mark.parametrize("module", [update_rate, accuracy_time, server_traffic])
 def test_devices_stand_under_plots_over_time(
