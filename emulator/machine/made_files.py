@@ -53,10 +53,12 @@ def require_claimable(folder: Path, kind: str) -> None:
 
 @contextmanager
 def filling(folder: Path, names: Iterable[str]) -> Iterator[None]:
-    """Let the block write or remove the files `names` in `folder`, and note what the block wrote.
+    """Make `folder`, let the block write or remove the files `names` in it, and note what the block
+    wrote, also if it was interrupted.
 
     Raises HostError if one of the files is there and was not made by an earlier call, or has
-    changed since; links are never written through.
+    changed since; links are never written through. Raises OSError if `folder` cannot be written. A
+    new folder in which an error left no file is removed.
     """
     mark, names = _mark(folder), sorted(names)
     made = mark.get("files", {})
@@ -67,13 +69,28 @@ def filling(folder: Path, names: Iterable[str]) -> Iterator[None]:
             f"{files} in {folder}: made or changed by other means than this command: move or "
             "remove the files, or name another folder with --out"
         )
-    if folder.is_dir():
-        _write(folder, {**mark, "files": {**made, **dict.fromkeys(names)}})
-    yield
-    if folder.is_dir():
-        sums = {name: _sum(folder / name) for name in names if (folder / name).is_file()}
-        kept = {name: digest for name, digest in made.items() if name not in names}
-        _write(folder, {**mark, "files": {**kept, **sums}})
+    new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    # for a process that is killed in the block
+    _write(folder, {**mark, "files": {**made, **dict.fromkeys(names)}})
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # a disk may be full
+            if new and not any((folder / name).exists() for name in names):
+                (folder / MARK).unlink()
+                folder.rmdir()
+            else:
+                _note(folder, mark, names)
+        raise
+    _note(folder, mark, names)
+
+
+def _note(folder: Path, mark: dict[str, Any], names: list[str]) -> None:
+    """Write the `mark` of `folder` with the files of `names` that are there, and their sums."""
+    sums = {name: _sum(folder / name) for name in names if (folder / name).is_file()}
+    kept = {name: digest for name, digest in mark.get("files", {}).items() if name not in names}
+    _write(folder, {**mark, "files": {**kept, **sums}})
 
 
 def require_picture(file: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from emulator.errors import HostError
 from emulator.log.event_files import EventFile
+from emulator.machine.made_files import filling
 from emulator.runs import folder as run_folder
 from emulator.runtimes.docker import compose_file
 from emulator.scenario import loads
@@ -106,6 +107,41 @@ def test_a_folder_keeps_the_files_of_others(
     (out / ".made-by-emulate.json").unlink(missing_ok=True)
     assert emulate(*words).code == 1
     assert {path.read_text() for path in made} == {PRECIOUS}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError, HostError])
+@pytest.mark.parametrize("before", ["new", "empty", "filled"])
+def test_an_interrupted_command_knows_its_files_and_claims_no_others(
+    tmp_path: Path, before: str, error: type[BaseException]
+) -> None:
+    out, names = tmp_path / "out", ["a.csv", "b.csv", "c.csv"]
+    if before == "empty":
+        out.mkdir()
+    if before == "filled":
+        with filling(out, names):
+            out.mkdir(exist_ok=True)
+            (out / "a.csv").write_text("old")
+            (out / "b.csv").write_text("old")
+    with pytest.raises(error), filling(out, names):
+        out.mkdir(exist_ok=True)
+        (out / "a.csv").write_text("half a f")
+        raise error
+    (out / "c.csv").write_text(PRECIOUS)
+    with pytest.raises(HostError, match=r"^c\.csv in"), filling(out, names):
+        pytest.fail("a file of the user would be replaced")
+    assert (out / "c.csv").read_text() == PRECIOUS
+    (out / "c.csv").unlink()
+    with filling(out, names):
+        (out / "a.csv").write_text("whole")
+    (out / "a.csv").write_text(PRECIOUS)
+    with pytest.raises(HostError, match=r"^a\.csv in"), filling(out, names):
+        pytest.fail("a file of the user would be replaced")
+
+
+def test_a_command_that_wrote_nothing_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(HostError), filling(tmp_path / "out", ["a.csv"]):
+        raise HostError("there is nothing to write")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["error_time.png", "compare.html", "staleness.png"])
