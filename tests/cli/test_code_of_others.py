@@ -112,6 +112,38 @@ def test_a_model_is_left_out_beside_a_mistake(emulate: Emulate, lab: Path) -> No
     assert not (lab / "ran").exists()
 
 
+FLAKY = "{kind: crash, every: {fixed: 10s}, lasts: 1s}"
+OWN = "{kind: ./evil.py:X, every: {fixed: 10s}, lasts: 1s}"
+
+
+@pytest.mark.usefixtures("data")
+@pytest.mark.parametrize(
+    "faults, left",
+    [
+        ([OWN], ["faults[0]", ""]),
+        ([OWN, OWN], ["faults[0]", "faults[1]", ""]),
+        ([OWN, FLAKY, OWN], ["faults[0]", "faults[2]"]),
+    ],
+    ids=["the only fault", "all faults", "two of three faults"],
+)
+def test_a_profile_without_other_faults_is_left_out(
+    emulate: Emulate, lab: Path, faults: list[str], left: list[str]
+) -> None:
+    (lab / "f.yaml").write_text("faults:\n" + "".join(f"  - {fault}\n" for fault in faults))
+    (lab / "g.yaml").write_text(f"faults: [{FLAKY}]\n")
+    groups = "[{name: a, failures: [./f.yaml, ./g.yaml]}, {name: b, failures: [./f.yaml]}]"
+    said = emulate(
+        "check", "lab.yaml", "--no-code", "--json", "--on", "virtual", "--set", f"devices={groups}"
+    )
+    assert said.code == 0, said.out + said.err
+    places = [text.partition(" (")[0] for text in said.json["not_checked"]]
+    assert sorted(places) == sorted(
+        ".".join(filter(None, (f"devices[{device}].failures[0]", fault)))
+        for device in (0, 1)
+        for fault in left
+    )
+
+
 @pytest.mark.usefixtures("data")
 def test_mistakes_behind_a_removed_fault_keep_their_lines(emulate: Emulate, lab: Path) -> None:
     (lab / "lab.yaml").write_text(

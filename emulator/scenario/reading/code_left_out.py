@@ -15,7 +15,8 @@ _OF_THE_MODEL = ("loss", "initial", "fully_connected", "split")
 
 
 def leave_out_plugins(document: Document) -> list[str]:
-    """Remove the plugins in `document` that are Python files; return each place with its file."""
+    """Remove the plugins in `document` that are Python files, and the failure profiles that have no
+    other faults; return each place, of a plugin with its file."""
     left = []
     for address in reversed(list(plugin_places(document))):  # from behind: entries are removed
         text = plugin_kind(document.at(address))
@@ -24,6 +25,9 @@ def leave_out_plugins(document: Document) -> list[str]:
             document.remove(address)
             if address == _CODEC:  # the only plugin without a default
                 document.data["training"]["codec"] = "dense"
+            if address[0] == "devices" and not document.at(address[:-1]):
+                left.append(place(profile := address[:4]))
+                document.remove(profile)
     return left[::-1]
 
 

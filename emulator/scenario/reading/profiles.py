@@ -6,6 +6,8 @@ slash, or one that ends in .yaml, is a path from the folder of the file that hol
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -89,8 +91,8 @@ def inline(document: Document, library: Library, towards: Address | None = None)
             continue
         if kind == "networks":
             _spread(document, address, contents)
-        else:
-            document.graft(address, contents)
+        else:  # a copy: each device's own may be changed
+            document.graft(address, replace(contents, data=deepcopy(contents.data)))
 
 
 def _spread(document: Document, address: Address, table: Document) -> None:
