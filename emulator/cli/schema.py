@@ -7,9 +7,9 @@ import click
 from .installed_schema import install_schema
 
 _USES = """\
-A scenario that begins with this line, as `emulate new` writes it, is completed and checked by
-editors with the YAML language server: VS Code (extension "YAML" by Red Hat), Neovim (yamlls),
-Emacs (lsp-mode, eglot), Helix, Zed:
+A scenario that begins with this line is completed and checked by editors with the YAML language
+server: VS Code (extension "YAML" by Red Hat), Neovim (yamlls), Emacs (lsp-mode, eglot), Helix, Zed.
+`emulate new` writes the line with a schema beside the scenario, for all who work there:
 
     # yaml-language-server: $schema={uri}
 
@@ -35,9 +35,9 @@ Install it again after an update of emulate, and after a package with plugins wa
 def schema(install: bool) -> None:
     """Print the JSON schema of scenario files, for editors that complete and check as you type.
 
-    With --install, write the schema to a file of this user, below `$EMULATE_CACHE` or
-    `~/.cache/emulate`, and print how VS Code, Neovim, PyCharm and others use it. Editors need no
-    network for it.
+    With --install, write the schema to a file of this user in `$EMULATE_CACHE`, or else in
+    `emulate` in `$XDG_CACHE_HOME` or in `~/.cache`, and print how VS Code, Neovim, PyCharm and
+    others use it. Editors need no network for it.
 
     A schema beside the scenarios of a repository serves all who work there: write
     `# yaml-language-server: $schema=scenario.schema.json` as the scenario's first line.

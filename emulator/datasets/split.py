@@ -201,8 +201,9 @@ class Owners:
 
     kind: Literal["owners"] = "owners"
     file: str | None = None
-    """Path of a text file, from the scenario's folder, that names the owner of an example in each
-    line, in the order of the data. Without `file`, the data set names the owners."""
+    """Path of a text file, from the scenario's folder, or in an option from the working directory,
+    that names the owner of an example in each line, in the order of the data. Without `file`, the
+    data set names the owners."""
 
     def assign(self, owners: Array, devices: Sequence[str], seed: int) -> Parts:
         """Return the examples of each device by the `owners` of all examples.

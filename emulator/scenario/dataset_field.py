@@ -32,7 +32,10 @@ class NameOrData:
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         names = self._name.__get_pydantic_json_schema__(None, None)
-        about = "Path of data of one's own, from the scenario's folder."
+        about = (
+            "Path of data of one's own, from the scenario's folder, or in an option from the "
+            "working directory."
+        )
         path = {"type": "string", "pattern": _PATH, "description": about}
         return {"anyOf": [names, path, handler(schema["choices"][_OWN])]}
 

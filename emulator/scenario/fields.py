@@ -20,7 +20,8 @@ from .own_plugins import read_own, schemas_of_own
 from .reading.wording import neither_name_nor_reference, not_among
 
 _OWN_MODEL = (
-    "Function in a Python file: a path from the scenario's folder, a colon, the function's name."
+    "Function in a Python file: a path from the scenario's folder, or in an option from the "
+    "working directory; a colon; the function's name."
 )
 _BARE = "a word"
 """Tag of the union's member that reads a value without a `kind` or a law's name."""

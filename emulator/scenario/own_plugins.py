@@ -83,7 +83,10 @@ def schemas_of_own(family: Family, made: Callable[[type], type], handler: Any) -
 
     An installed plugin that cannot be imported has none.
     """
-    about = f"A class of your own, in the family {family.name}: docs/own-plugin.md."
+    about = (
+        f"A class of your own in a Python file, in the family {family.name}; `emulate new half "
+        "--from half` writes a codec and figures to begin with."
+    )
     file = {"type": "string", "pattern": PATTERN, "description": about}
     words, members = [], []
     for name in family.installed():

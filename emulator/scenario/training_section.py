@@ -35,7 +35,7 @@ from .plugin_fields import (
     SynchronizationField,
 )
 
-_LOSS = "A function of a Python file that maps labels and outputs to losses: docs/own-model.md."
+_LOSS = "A function of a Python file that maps labels and outputs to losses."
 
 
 def _examples(data: Description) -> str:
@@ -91,9 +91,9 @@ class TrainingSection(Section):
     several updates adds them up in the order of the devices' names; without `schedule`, models and
     updates travel whole too, and a step adds updates up in the order of arrival."""
     initial: str | None = None
-    """Model to begin with: the path, from the scenario's folder, of the `model.npz` of a run with
-    the same model. Its state of the same kind of optimizer is used too. Without `initial` the
-    weights are drawn from the seed."""
+    """Model to begin with: the path, from the scenario's folder, or in an option from the working
+    directory, of the `model.npz` of a run with the same model. Its state of the same kind of
+    optimizer is used too. Without `initial` the weights are drawn from the seed."""
     fully_connected: FullyConnected | None = None
     """Fully connected layers that the server holds and trains (`place: server`), or a cut of the
     model behind any layer, as in split learning (`place: {after: LAYER}`). Without

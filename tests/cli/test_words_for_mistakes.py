@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -16,6 +18,7 @@ from emulator.cli.entry import commands
 from emulator.cli.output import enduring
 from emulator.errors import ScenarioError
 from emulator.scenario import loads
+from emulator.scenario import schema as json_schema
 from tests.fakes.doc_blocks import blocks
 from tests.fakes.typed_commands import Emulate
 from tests.layers import ROOT
@@ -245,6 +248,34 @@ _OWN = r"(?<![\w/.-])((?:scenarios|docs|tests|images|analysis|emulator)/[\w./*-]
 def test_help_names_no_file_that_only_a_checkout_has(emulate: Emulate, name: str) -> None:
     named = set(re.findall(_OWN, emulate(name, "--help").out)) - {"scenarios/*.yaml"}
     assert named == set()
+
+
+def _descriptions(schema: Any) -> Iterator[str]:
+    """Yield each description in the JSON `schema`."""
+    for key, value in schema.items() if isinstance(schema, dict) else enumerate(schema):
+        if key == "description" and isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            yield from _descriptions(value)
+
+
+def test_the_schema_names_no_file_that_only_a_checkout_has() -> None:
+    texts = list(_descriptions(json_schema()))
+    assert len(texts) > 100
+    assert [text for text in texts if re.search(_OWN, text)] == []
+
+
+def test_the_schema_counts_paths_as_the_page_on_paths_does() -> None:
+    texts = [text for text in _descriptions(json_schema()) if "the scenario's folder" in text]
+    assert len(texts) > 4
+    assert [text for text in texts if "in an option from the working directory" not in text] == []
+
+
+def test_the_line_for_editors_is_that_of_the_command(emulate: Emulate, tmp_path: Path) -> None:
+    """The installed schema has another place than the one beside a new scenario."""
+    words = " ".join(emulate("schema", "--install").out.split())
+    assert "`emulate new` writes the line with a schema beside the scenario" in words
+    assert "`$XDG_CACHE_HOME`" in emulate("schema", "--help").out
 
 
 def _anchors(page: Path) -> set[str]:

@@ -59,9 +59,10 @@ class OwnDataset:
     """Data set of one's own: NumPy arrays, a table, a folder of images, or a Python function."""
 
     file: str
-    """Path of the data, from the scenario's folder: arrays `x_train`, `y_train`, `x_test` and
-    `y_test` in a `.npz` file, a table (`.csv` or `.parquet`), a folder of images by class, or a
-    function that returns the four arrays (`./data.py:load`)."""
+    """Path of the data, from the scenario's folder, or in an option from the working directory:
+    arrays `x_train`, `y_train`, `x_test` and `y_test` in a `.npz` file, a table (`.csv` or
+    `.parquet`), a folder of images by class, or a function that returns the four arrays
+    (`./data.py:load`)."""
     task: Literal["classification", "regression"] | None = None
     """Task: classification or regression. Without `task`, labels with a decimal point are targets
     of a regression, and whole numbers and words are classes."""
@@ -88,7 +89,8 @@ class OwnDataset:
     """Share of the examples for the test, for example `10%`, if the data has no test set; 20%
     without `test`. The choice of these examples is the same for every seed."""
     test_file: str | None = None
-    """Path of a second table with the test set, from the scenario's folder."""
+    """Path of a second table with the test set, from the scenario's folder, or in an option from
+    the working directory."""
     sha256: str | None = None
     """SHA-256 of the data: another content is refused. The scenario in a run's folder has it."""
 
