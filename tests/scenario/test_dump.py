@@ -51,8 +51,9 @@ def test_a_dumped_scenario_is_the_same_scenario(written: dict[str, Any]) -> None
     try:
         scenario = loads(json.dumps(written), folder=SCENARIOS)
     except ScenarioError as error:
-        # a share of a core below 1%; times of microseconds
-        assert "too small to be given" in str(error) or "more than 10,000 failures" in str(error)
+        # a share of a core below 1%; times of microseconds; a loss of all packets
+        reasons = "too small to be given", "more than 10,000 failures", "the link carries nothing"
+        assert any(reason in str(error) for reason in reasons)
         return
     assert loads(dump(scenario), folder="/") == scenario
     assert accepts(schema(), written)
