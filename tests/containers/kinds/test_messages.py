@@ -8,7 +8,7 @@ import pytest
 
 from emulator.core.checksum import MISMATCH
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 def rates(text):

@@ -4,7 +4,7 @@ import pytest
 
 from tests.containers.kinds.fleet import END
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 def part(look):

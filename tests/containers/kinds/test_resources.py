@@ -7,7 +7,7 @@ import pytest
 from tests.containers.kinds.conftest import CLOCKS
 from tests.containers.kinds.fleet import END, TAKEN
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 @pytest.mark.parametrize(

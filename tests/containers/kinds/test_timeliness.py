@@ -11,7 +11,7 @@ from tests.containers.conftest import left
 from tests.containers.kinds.conftest import ended
 from tests.containers.kinds.fleet import DRAWN, END, LATE, TAKEN
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(300)]
 
 
 def test_the_observer_kept_looking(fleet):
