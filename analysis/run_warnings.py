@@ -34,8 +34,8 @@ def host_verdict(run: Run) -> str:
     if not seconds:
         return f"{verdict}."
     return (
-        f"{verdict}: devices and server were short of processor time in {short:,} of {seconds:,} "
-        f"seconds, and more than a tenth marks a run."
+        f"{verdict}. Devices and server were short of processor time in {short:,} of {seconds:,} "
+        f"seconds; more than a tenth of them would be a reason."
     )
 
 
