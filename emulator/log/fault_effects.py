@@ -317,7 +317,10 @@ _Rates: TypeAlias = Mapping[str, list[float] | None]
 
 
 def _comparable(faults: Sequence[tuple[float, _Rates]]) -> list[tuple[float, _Rates]]:
-    """Return those of `faults`, each with its seconds, of which a kind's rates are the means."""
+    """Return the faults of a kind that have a window before, and after if any of them has both.
+
+    `faults`: duration in seconds, and rates.
+    """
     begun = [each for each in faults if each[1]["before"] and each[1]["during"]]
     return [each for each in begun if each[1]["after"]] or begun
 

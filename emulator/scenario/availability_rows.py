@@ -1,4 +1,5 @@
-"""The availability trace that each device plays: its name or its number, and where it begins."""
+"""Rows of `emulate check` and `plan`: a device, the name of the device's trace, and the begin in
+the trace."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

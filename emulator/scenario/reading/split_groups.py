@@ -15,8 +15,8 @@ group's keys for each of them."""
 
 
 def split_groups(document: Document, folder: Path) -> None:
-    """Split each group with a key `files` in the trace of its link into groups of one device, each
-    of which names one `file`.
+    """Replace the key `files` in the traces of a group: a group of one device for each file, with
+    the key `file`.
 
     Paths count from the scenario's `folder`, or as `Document.folder` says. Faults and bottlenecks
     that name the group name its devices afterwards. Adds a mistake to `document` for files that are
