@@ -111,7 +111,7 @@ class _Struck:
 
 
 class _Holders:
-    """How many faults hold a device at each time: none, one, or more than one.
+    """The number of faults that hold a device at each time: 0, 1, or 2 for more than one.
 
     Faults with the same key, which were planned together, count as one.
     """
