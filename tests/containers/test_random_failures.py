@@ -32,12 +32,14 @@ def plays(client, tmp_path_factory):
     """The runs, which begin together: folders, and processes that have ended."""
 
     def play(seed: int) -> tuple[Path, subprocess.CompletedProcess]:
-        folder = tmp_path_factory.mktemp(f"random-{seed}-")
+        folder = folders[seed]
         (folder / "scenario.yaml").write_text(text(seed))
         command = [EMULATE, "run", "scenario.yaml", "--json", "--no-report"]
         pipes = {"capture_output": True, "text": True, "timeout": 240}
         return folder, subprocess.run(command, cwd=folder, **pipes)
 
+    # The factory is not safe for threads: its first call makes the folder of all folders.
+    folders = {seed: tmp_path_factory.mktemp(f"random-{seed}-") for seed in SEEDS}
     with ThreadPoolExecutor(TOGETHER) as pool:
         yield {seed: pool.submit(play, seed) for seed in SEEDS}
 
