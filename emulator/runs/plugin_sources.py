@@ -16,6 +16,7 @@ from typing import Any
 
 from ..plugins import own_class
 from ..plugins.python_file import is_reference
+from ..plugins.raised_errors import raised_by
 from ..scenario import Scenario, dump
 
 FOLDER = "plugins"
@@ -154,3 +155,19 @@ def _package(module: str) -> dict[str, bytes]:
         file.relative_to(origin.parents[1]).as_posix(): file.read_bytes()
         for file in sorted(origin.parent.rglob("*.py"))
     }
+
+
+def own_plugins(scenario: Scenario) -> Iterator[tuple[str, Any]]:
+    """Yield key and plugin of each part of the training that is a user's."""
+    for key in type(scenario.training).model_fields:
+        plugin = getattr(scenario.training, key)
+        if hasattr(type(plugin), "plugin_source"):
+            yield key, plugin
+
+
+def blamed(scenario: Scenario, error: Exception) -> Exception:
+    """Return `error`; with file and line if a user's plugin of `scenario` raised it."""
+    for _, plugin in own_plugins(scenario):
+        if (raised := raised_by(error, type(plugin))) is not None:
+            return raised
+    return error

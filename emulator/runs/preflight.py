@@ -25,7 +25,7 @@ from ..shaping.bounds import SLOWEST, out_of_bounds
 from ..units import Share
 from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Side
-from .certain_crashes import never_ends
+from .certain_crashes import certain_crash
 from .data_split import DataSplit, split_data
 from .host_dilation import with_dilation
 from .image_imports import missing_imports
@@ -69,7 +69,7 @@ def preflight(
         return Preflight((untrainable,), None)
     split: DataSplit | None = None
     refusals: list[EmulatorError] = []
-    if (endless := never_ends(scenario)) is not None:
+    if (endless := _never_ends(scenario)) is not None:
         refusals.append(endless)
     refusals += unavailable(scenario)
     refusals += unfit_plugins(scenario)
@@ -98,6 +98,28 @@ def _untrainable(scenario: Scenario, on: str) -> ScenarioError | None:
         except ScenarioError as error:
             return error
     return None
+
+
+def _never_ends(scenario: Scenario) -> ScenarioError | None:
+    """Return the error of a scenario that makes no update and meets no stop condition, or None.
+
+    A device that draws a crash in each iteration sends no update. The run of such devices only goes
+    on while they boot again: after a crash for good it fails by itself.
+    """
+    if scenario.stop.time is not None:
+        return None
+    boots = False
+    for device in scenario.nodes:
+        crash = certain_crash(device.hazards)
+        if crash is None:
+            return None
+        boots = boots or crash["lasts"] is not None
+    if not boots:
+        return None
+    return ScenarioError(
+        "devices: every device crashes in each iteration (per_iteration: 100%), so no update ever "
+        "arrives, and the run would never end: give stop.time, or a smaller chance"
+    )
 
 
 # -- containers ----------------------------------------------------------------------------------

@@ -27,9 +27,8 @@ from ..scenario.timeline import to_jsonl
 from ..scenario.unkept import unkept
 from .cancel import Canceled, Cancellation, canceling
 from .folder import RunFolder
-from .plugin_sources import PluginSources, kept_scenario, plugin_sources
+from .plugin_sources import PluginSources, blamed, kept_scenario, plugin_sources
 from .results import ModelOrigin, write_json
-from .tried_plugins import blamed
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 """Error numbers of a disk that takes no more bytes."""

@@ -1,4 +1,4 @@
-"""Users' plugins before and in a run: each is tried once, and blamed for the errors it raises."""
+"""Users' plugins before a run: each is tried once."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -8,10 +8,11 @@ from ..core.codec_laws import BrokenLaw
 from ..core.plugin_trials import TRIALS, patience_doubt
 from ..errors import PythonFileError, ScenarioError
 from ..node.durable.object_tree import freeze
-from ..plugins.raised_errors import calling, raised_by
+from ..plugins.raised_errors import calling
 from ..scenario import Scenario
 from ..scenario.demand import Shortfall
 from ..scenario.durability import NONE
+from .plugin_sources import own_plugins
 
 _MEMBERS = 100
 """Devices in the trial of a synchronization."""
@@ -23,7 +24,7 @@ def unfit_plugins(scenario: Scenario) -> Iterator[ScenarioError]:
     Where the server's work outlives its process, a state that no file can hold is an error too.
     """
     members = [node.name for node in scenario.nodes[:_MEMBERS]]
-    for key, plugin in _own(scenario):
+    for key, plugin in own_plugins(scenario):
         problem = ""
         try:
             with calling(type(plugin)):
@@ -43,7 +44,7 @@ def doubtful_plugins(scenario: Scenario) -> list[Shortfall]:
     """Return a warning for a user's synchronization that waits for a device without an end, or
     that counts no steps without the device."""
     members, doubts = [node.name for node in scenario.nodes[:_MEMBERS]], []
-    for key, plugin in _own(scenario):
+    for key, plugin in own_plugins(scenario):
         if key == "synchronization":
             with suppress(PythonFileError), calling(type(plugin)):  # refused by `unfit_plugins`
                 if doubt := patience_doubt(plugin, members):
@@ -61,19 +62,3 @@ def _unkept(plugin: Any, state: Any) -> str:
             "containers, objects of its own classes, and random generators"
         )
     return ""
-
-
-def blamed(scenario: Scenario, error: Exception) -> Exception:
-    """Return `error`; with file and line if a user's plugin of `scenario` raised it."""
-    for _, plugin in _own(scenario):
-        if (raised := raised_by(error, type(plugin))) is not None:
-            return raised
-    return error
-
-
-def _own(scenario: Scenario) -> Iterator[tuple[str, Any]]:
-    """Yield key and plugin of each part of the training that is a user's."""
-    for key in TRIALS:
-        plugin = getattr(scenario.training, key)
-        if hasattr(type(plugin), "plugin_source"):
-            yield key, plugin

@@ -12,8 +12,8 @@ from emulator import plugins
 from emulator.errors import ScenarioError
 from emulator.plugins import family, own_class
 from emulator.runs.image_imports import missing_imports
-from emulator.runs.plugin_sources import kept_scenario, plugin_sources
-from emulator.runs.tried_plugins import blamed, unfit_plugins
+from emulator.runs.plugin_sources import blamed, kept_scenario, plugin_sources
+from emulator.runs.tried_plugins import unfit_plugins
 from emulator.scenario import load
 from emulator.scenario.aggregation_quarantine import unguarded_quarantine
 from emulator.scenario.reading import json_schema
