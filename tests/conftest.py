@@ -91,8 +91,8 @@ def emulate(
 def data(monkeypatch: pytest.MonkeyPatch) -> None:
     """Images, as if they had been fetched, on a machine that has TensorFlow."""
     from emulator import datasets
+    from emulator.checks import preflight
     from emulator.datasets.examples import Examples
-    from emulator.runs import preflight
 
     labels = np.arange(200, dtype=np.uint8) % 10
     some = Examples(np.zeros((200, 8, 8), np.uint8), labels, 16)

@@ -18,7 +18,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "protocol": ("core",),
     "a run's means": ("scenario", "shaping", "transport"),
-    "a run's life": ("node", "calibration", "runs"),
+    "a run's life": ("node", "calibration", "runs", "checks"),
     "runtimes": ("runtimes",),
     "grids of runs": ("sweeps",),
     "commands": ("cli",),

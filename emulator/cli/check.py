@@ -15,8 +15,8 @@ TUN = Path("/dev/net/tun")
 """Device through which TAP devices are made."""
 
 if TYPE_CHECKING:
+    from ..checks.deadlines import StepTime
     from ..scenario import Scenario
-    from ..scenario.deadlines import StepTime
 
 
 @click.command(short_help="Show the plan of a scenario, and whether this host can carry it.")
@@ -53,22 +53,22 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     emulate check lab.yaml --on virtual
     emulate check downloaded.yaml --no-code
     """
+    from ..checks.aggregation_quarantine import unguarded_quarantine
+    from ..checks.deadlines import late_groups, too_short
+    from ..checks.faults_in_vain import faults_in_vain
+    from ..checks.optimizer_fit import unfit_optimizer
+    from ..checks.own_part_warnings import own_part_warnings
+    from ..checks.preflight import preflight
+    from ..checks.short_limits import short_limits
+    from ..checks.tried_plugins import doubtful_plugins
     from ..core.server import GATHERING
     from ..machine.host import Host
     from ..runs.compute_groups import compute_groups
     from ..runs.cut_traffic import cut_traffic
     from ..runs.host_dilation import core_demand, tight, too_fast, with_dilation
-    from ..runs.preflight import preflight
-    from ..runs.tried_plugins import doubtful_plugins
     from ..scenario import demand, load, load_without_code, overview, shortfalls
-    from ..scenario.aggregation_quarantine import unguarded_quarantine
-    from ..scenario.deadlines import late_groups, too_short
     from ..scenario.demand import HostCapacity as Capacity
     from ..scenario.demand import small_devices
-    from ..scenario.faults_in_vain import faults_in_vain
-    from ..scenario.optimizer_fit import unfit_optimizer
-    from ..scenario.own_part_warnings import own_part_warnings
-    from ..scenario.short_limits import short_limits
     from ..scenario.startup import slow_starts, startup_time
     from ..scenario.unkept import unkept
     from .compute_group_rows import group_rows
@@ -193,7 +193,7 @@ def _short_queues(links: int) -> str:
 def _step(scenario: "Scenario") -> "StepTime | None":
     """Return the time of a mini-batch, from `virtual.step` or from this host's calibration."""
     from ..calibration import known
-    from ..scenario.deadlines import StepTime
+    from ..checks.deadlines import StepTime
 
     training, given = scenario.training, scenario.virtual.step
     if given is not None:

@@ -36,7 +36,7 @@ def agree(
     containers' run, to see whether the host's speed changed, and during the run, on the busy
     host: virtual time uses the measurement during the run.
     """
-    from ..runs.preflight import preflight
+    from ..checks.preflight import preflight
     from ..runtimes.docker.play_containers import require
     from ..scenario import load
 

@@ -119,11 +119,11 @@ def _unplayable(link: "Link") -> "Iterator[str]":
 def _put_behind(
     container: str, wanted: "Link", shaping: "Delay | None", seed: int, *, as_json: bool
 ) -> None:
+    from ..checks.short_limits import short_limit
     from ..runtimes.docker.client import connect
     from ..runtimes.docker.foreign_links import put_behind
     from ..runtimes.docker.images import node_image
     from ..runtimes.docker.probing import described
-    from ..scenario.short_limits import short_limit
 
     client = connect()
     image = node_image.require(client).id

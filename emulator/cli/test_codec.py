@@ -12,7 +12,7 @@ from .options import JSON_OPTION
 from .output import echo_json
 
 if TYPE_CHECKING:
-    from ..core.codec_trials import Verdict
+    from ..checks.laws.codec_trials import Verdict
 
 
 @click.command("test-codec", short_help="Try a codec of your own against the laws of codecs.")
@@ -37,7 +37,7 @@ def test_codec(codec: str, given: tuple[str, ...], as_json: bool) -> None:
     emulate test-codec ./half.py:Half
     emulate test-codec ./own.py:Mine --set keep=1%
     """
-    from ..core.codec_trials import examine
+    from ..checks.laws.codec_trials import examine
     from ..scenario.reading.typed_codec import typed_codec
 
     made = typed_codec(codec, given)

@@ -6,11 +6,11 @@ played side by side: else each process would measure the others' load, too.
 
 from collections.abc import Callable, Sequence
 
+from ..checks.preflight import preflight
 from ..errors import EmulatorError, ScenarioError
 from ..log.records import Record
 from ..runs.compute_groups import dealt_batches
 from ..runs.data_split import split_data
-from ..runs.preflight import preflight
 from ..scenario import Scenario, Timed
 from .point import Point
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from emulator.checks import preflight
 from emulator.cli import check
 from emulator.cli.compute_group_rows import spans
 from emulator.errors import HostError
-from emulator.runs import preflight
 from tests.fakes.typed_commands import Emulate, scenario
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.core.codec_trials import LAWS
+from emulator.checks.laws.codec_trials import LAWS
 from tests.fakes.typed_commands import Emulate
 from tests.layers import ROOT
 

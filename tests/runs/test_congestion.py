@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from emulator.checks.preflight import preflight
 from emulator.machine import congestion
-from emulator.runs.preflight import preflight
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.prepare import Prepared
 from emulator.scenario import dump, loads

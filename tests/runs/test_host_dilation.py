@@ -2,9 +2,9 @@
 
 import pytest
 
+from emulator.checks.preflight import preflight
 from emulator.machine.host import Host
 from emulator.runs.host_dilation import CoreDemand, core_demand, tight, too_fast, with_dilation
-from emulator.runs.preflight import preflight
 from emulator.scenario import Scenario, loads
 from emulator.scenario.time_section import TimeSection
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.checks.short_limits import short_limits
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, overview
 from emulator.scenario.overview import describe_side
 from emulator.scenario.reading.dump import dump
 from emulator.scenario.reading.load import loads
-from emulator.scenario.short_limits import short_limits
 from emulator.scenario.unkept import unkept
 from emulator.shaping import tc
 from emulator.shaping.backend import Backend

@@ -4,11 +4,11 @@ from itertools import islice, product
 
 import pytest
 
+from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
 from emulator.machine.host import Host
 from emulator.node.access_link import AccessLink, reshaping_of
 from emulator.node.config import Network
-from emulator.runs.preflight import preflight
 from emulator.scenario import Scenario, loads
 from emulator.scenario.link_moments import link_faults
 from emulator.shaping.backend import Backend

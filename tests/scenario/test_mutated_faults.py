@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
 from emulator.faults import FAULTS
-from emulator.runs.preflight import preflight
 from emulator.scenario import Scenario, loads
 from emulator.scenario.fault_plan import fault_plan
 from emulator.scenario.overview import overview

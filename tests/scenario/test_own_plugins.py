@@ -9,13 +9,13 @@ from unittest.mock import patch
 import pytest
 
 from emulator import plugins
+from emulator.checks.aggregation_quarantine import unguarded_quarantine
+from emulator.checks.image_imports import missing_imports
+from emulator.checks.tried_plugins import unfit_plugins
 from emulator.errors import ScenarioError
 from emulator.plugins import family, own_class
-from emulator.runs.image_imports import missing_imports
 from emulator.runs.plugin_sources import blamed, kept_scenario, plugin_sources
-from emulator.runs.tried_plugins import unfit_plugins
 from emulator.scenario import load
-from emulator.scenario.aggregation_quarantine import unguarded_quarantine
 from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
 from emulator.sweeps.point_process import Process

@@ -9,6 +9,7 @@ from typing import Any
 
 from docker import DockerClient
 
+from ...checks.preflight import preflight
 from ...learners.own_export import ready
 from ...log.lines import read
 from ...log.packet_lateness import Shaped
@@ -18,7 +19,6 @@ from ...runs.data_split import DataSplit
 from ...runs.folder import create
 from ...runs.hardware_efficiency import prediction_facts
 from ...runs.host_dilation import with_dilation
-from ...runs.preflight import preflight
 from ...runs.replay import Replay
 from ...runs.results import can_go_on, gather, keep, unmeasured
 from ...runs.session import Ending, Session

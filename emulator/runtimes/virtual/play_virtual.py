@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...checks.preflight import preflight
 from ...core import assembly
 from ...core.plan import Plan
 from ...core.server import GATHERING, ParameterServer
@@ -23,7 +24,6 @@ from ...runs.folder import RunFolder, create
 from ...runs.hardware_efficiency import prediction_facts
 from ...runs.layer_calibration import needs_layers, with_layers
 from ...runs.planning import plan
-from ...runs.preflight import preflight
 from ...runs.replay import Replay
 from ...runs.results import ModelOrigin, put_in_order
 from ...runs.session import Session

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from emulator import datasets
+from emulator.checks.own_part_warnings import own_part_warnings
 from emulator.datasets.own import OwnDataset, kept_data
-from emulator.scenario.own_part_warnings import own_part_warnings
 from tests.fakes.typed_commands import Emulate
 
 from .given import RNG, digits, mistakes, scenario

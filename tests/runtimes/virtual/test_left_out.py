@@ -7,10 +7,10 @@ import pytest
 
 from analysis import read
 from analysis.run_warnings import warnings
+from emulator.checks.deadlines import StepTime, late_groups
 from emulator.cli.run import tell
 from emulator.runs.compute_groups import compute_groups
 from emulator.scenario import loads
-from emulator.scenario.deadlines import StepTime, late_groups
 from emulator.synchronization import AnySynchronization
 from tests.fakes.virtual_world import played
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from emulator.checks.pressure_fit import unavailable
 from emulator.errors import ScenarioError
-from emulator.runs.pressure_fit import unavailable
 from emulator.scenario import loads
 from tests.fakes.plain_records import PlainRecord, read
 from tests.fakes.virtual_world import played

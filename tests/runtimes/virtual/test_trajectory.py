@@ -8,10 +8,10 @@ import pytest
 from analysis import read, sections
 from analysis.compare import compare, readable
 from analysis.momentum import fit, read_trajectory
+from emulator.checks.preflight import preflight
 from emulator.core.parameters import Parameters
 from emulator.models import find
 from emulator.modulation import Constant
-from emulator.runs.preflight import preflight
 from emulator.runtimes.virtual.learning.trajectory import MeasuredState, Sketch
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import ScenarioError
+from ..runs.plugin_sources import INSTALLED, plugin_sources
 from ..scenario import Scenario
-from .plugin_sources import INSTALLED, plugin_sources
 
 PACKAGES = ("numpy", "msgspec", "zmq")
 """Packages of the image beside the standard library; images/node/requirements.txt names them."""
@@ -19,7 +19,7 @@ _REMOVED = (
 )
 STANDARD = (sys.stdlib_module_names | {*_REMOVED.split()}) - {"annotationlib", "compression"}
 """Modules of the standard library of `PYTHON`, from those of this host's Python up to 3.14."""
-HOST_ONLY = ("analysis", "calibration", "cli", "runs", "runtimes", "scenario", "sweeps")
+HOST_ONLY = ("analysis", "calibration", "checks", "cli", "runs", "runtimes", "scenario", "sweeps")
 """Parts of `emulator` that need packages which the image lacks."""
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import chance
-from ..codecs.base import Codec
-from ..layout import Layout, Variable
-from ..vectors import NotFinite
+from ... import chance
+from ...codecs.base import Codec
+from ...layout import Layout, Variable
+from ...vectors import NotFinite
 from . import codec_laws
 from .codec_laws import BrokenLaw, Case, Law, named
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from emulator.checks.faults_in_vain import faults_in_vain
 from emulator.scenario import loads
-from emulator.scenario.faults_in_vain import faults_in_vain
 
 SCENARIO = """
 name: vain

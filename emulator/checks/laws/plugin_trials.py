@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from .. import chance
-from ..aggregation.base import Aggregation
-from ..codecs.base import Codec
-from ..errors import WireError
-from ..layout import Layout
-from ..modulation.base import Modulation, Modulator
-from ..optimizers.base import Descent, Modulated, Optimizer
-from ..schedules.base import Schedule
-from ..synchronization.base import Patient, Synchronization, Synchronizer
-from ..vectors import Gradient, Vector
+from ... import chance
+from ...aggregation.base import Aggregation
+from ...codecs.base import Codec
+from ...errors import WireError
+from ...layout import Layout
+from ...modulation.base import Modulation, Modulator
+from ...optimizers.base import Descent, Modulated, Optimizer
+from ...schedules.base import Schedule
+from ...synchronization.base import Patient, Synchronization, Synchronizer
+from ...vectors import Gradient, Vector
 from .codec_laws import BrokenLaw, Case, charged, check_gradient, kind_of
 
 _ONE = np.float32(1)

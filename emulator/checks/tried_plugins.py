@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from ..core.codec_laws import BrokenLaw
-from ..core.plugin_trials import TRIALS, patience_doubt
 from ..errors import PythonFileError, ScenarioError
 from ..node.durable.object_tree import freeze
 from ..plugins.raised_errors import calling
+from ..runs.plugin_sources import own_plugins
 from ..scenario import Scenario
 from ..scenario.demand import Shortfall
 from ..scenario.durability import NONE
-from .plugin_sources import own_plugins
+from .laws.codec_laws import BrokenLaw
+from .laws.plugin_trials import TRIALS, patience_doubt
 
 _MEMBERS = 100
 """Devices in the trial of a synchronization."""

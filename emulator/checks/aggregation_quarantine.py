@@ -3,10 +3,10 @@
 from decimal import Decimal
 
 from ..aggregation import Krum, MultiKrum, TrimmedMean
+from ..scenario.demand import Shortfall
+from ..scenario.model import Scenario
+from ..scenario.reading.aggregation_fit import gradients_of_a_step
 from ..synchronization import AnySynchronization, Barrier, ComputeGroups, Softsync
-from .demand import Shortfall
-from .model import Scenario
-from .reading.aggregation_fit import gradients_of_a_step
 
 KEY = "training.aggregation"
 

@@ -6,12 +6,12 @@ from ..faults.churn import Churn
 from ..faults.corrupt import Corrupt
 from ..faults.energy import Energy
 from ..faults.occurrences import Once, Repeated
+from ..scenario.demand import Shortfall
+from ..scenario.idle_faults import fault_entries
+from ..scenario.model import Scenario
+from ..scenario.reading.document import place
 from ..units import Seconds
 from ..world.laws import Fixed, Law, Uniform
-from .demand import Shortfall
-from .idle_faults import fault_entries
-from .model import Scenario
-from .reading.document import place
 
 
 def faults_in_vain(scenario: Scenario) -> list[Shortfall]:

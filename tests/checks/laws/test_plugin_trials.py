@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from emulator import aggregation, codecs, modulation, optimizers, schedules, synchronization
-from emulator.core import plugin_trials
-from emulator.core.codec_laws import BrokenLaw
-from emulator.core.plugin_trials import TRIALS, patience_doubt
+from emulator.checks.laws import plugin_trials
+from emulator.checks.laws.codec_laws import BrokenLaw
+from emulator.checks.laws.plugin_trials import TRIALS, patience_doubt
 from emulator.layout import Layout, Variable
 from tests.fakes.doc_blocks import blocks
 from tests.layers import ROOT

@@ -7,9 +7,9 @@ import pytest
 
 from emulator import calibration
 from emulator.calibration import store
+from emulator.checks.deadlines import StepTime, late_groups, too_short
 from emulator.codecs import Dense
 from emulator.scenario import loads
-from emulator.scenario.deadlines import StepTime, late_groups, too_short
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal
 from tests.fakes.made_up_calibration import FOUND

@@ -15,6 +15,11 @@ from ..learners.numpy import refusal
 from ..machine import congestion
 from ..machine.host import Host, lacks_containers
 from ..models import OwnModel
+from ..runs.certain_crashes import certain_crash
+from ..runs.data_split import DataSplit, split_data
+from ..runs.host_dilation import with_dilation
+from ..runs.layer_calibration import layers_known
+from ..runs.step_calibration import times_known
 from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
 from ..scenario.demand import small_devices
@@ -25,13 +30,8 @@ from ..shaping.bounds import SLOWEST, out_of_bounds
 from ..units import Share
 from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Side
-from .certain_crashes import certain_crash
-from .data_split import DataSplit, split_data
-from .host_dilation import with_dilation
 from .image_imports import missing_imports
-from .layer_calibration import layers_known
 from .pressure_fit import unavailable
-from .step_calibration import times_known
 from .tried_plugins import unfit_plugins
 
 

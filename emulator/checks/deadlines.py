@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from ..codecs import Dense
 from ..core.cut_exchange import PATIENCE
 from ..pulls import WholeModel as Whole
+from ..scenario.demand import Shortfall
+from ..scenario.devices import Group
+from ..scenario.model import Scenario
+from ..scenario.timeouts import largest_at_the_cut
 from ..schedules import Sequential
 from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD
 from ..units import Seconds
 from ..world.link import Side
 from ..world.link_course import side_course
-from .demand import Shortfall
-from .devices import Group
-from .model import Scenario
-from .timeouts import largest_at_the_cut
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 import math
 
+from ..scenario.demand import Shortfall
+from ..scenario.link_moments import link_moments
+from ..scenario.model import Scenario
 from ..units import Rate
 from ..world.link import ETHERNET, Side
-from .demand import Shortfall
-from .link_moments import link_moments
-from .model import Scenario
 
 
 def short_limits(scenario: Scenario) -> list[Shortfall]:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from emulator import codecs
+from emulator.checks.laws.codec_trials import LAWS, examine
 from emulator.codecs import Codec
-from emulator.core.codec_trials import LAWS, examine
 from tests.fakes.codec_table import ROWS
 from tests.fakes.stateless_codecs import CODECS
 from tests.layers import ROOT

@@ -2,8 +2,8 @@
 
 from ..codecs import DGC
 from ..optimizers import SGD
-from .demand import Shortfall
-from .model import Scenario
+from ..scenario.demand import Shortfall
+from ..scenario.model import Scenario
 
 
 def unfit_optimizer(scenario: Scenario) -> list[Shortfall]:

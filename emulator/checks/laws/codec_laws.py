@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .. import chance
-from ..codecs import ErrorFeedback, encoder, plain, refusal, uncuttable
-from ..codecs.base import Codec, Encoder, EncoderContext, Memory, RememberingEncoder
-from ..codecs.feedback import RandomEncoder, StatelessEncoder
-from ..codecs.segment_encoder import SegmentEncoder
-from ..errors import WireError
-from ..layout import Layout
-from ..vectors import Buffer, Frames, Gradient, NotFinite, Vector
-from . import wire
-from .messages import Update
+from ... import chance
+from ...codecs import ErrorFeedback, encoder, plain, refusal, uncuttable
+from ...codecs.base import Codec, Encoder, EncoderContext, Memory, RememberingEncoder
+from ...codecs.feedback import RandomEncoder, StatelessEncoder
+from ...codecs.segment_encoder import SegmentEncoder
+from ...core import wire
+from ...core.messages import Update
+from ...errors import WireError
+from ...layout import Layout
+from ...vectors import Buffer, Frames, Gradient, NotFinite, Vector
 
 SLACK = 65536
 """Bytes by which a frame may exceed the dense gradient; a server refuses longer ones."""

@@ -2,8 +2,8 @@
 
 from ..datasets import OwnDataset, describe
 from ..models import OwnModel
-from .demand import Shortfall
-from .model import Scenario
+from ..scenario.demand import Shortfall
+from ..scenario.model import Scenario
 
 
 def own_part_warnings(scenario: Scenario) -> list[Shortfall]:

@@ -1,0 +1,1 @@
+"""What a scenario is refused or warned of before a run, on this host and by itself."""
