@@ -30,6 +30,7 @@ from ..shaping.bounds import SLOWEST, out_of_bounds
 from ..units import Share
 from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Side
+from ..world.stop_conditions import CONDITIONS
 from .image_imports import missing_imports
 from .pressure_fit import unavailable
 from .tried_plugins import unfit_plugins
@@ -186,8 +187,9 @@ def _tensorflow() -> Iterator[HostError]:
 
 def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
     learner, layout = scenario.virtual.learner, scenario.training.layout
-    if learner == "none" and scenario.stop.accuracy is not None:
-        yield ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
+    for key in scenario.stop.limits if learner == "none" else ():
+        if why := CONDITIONS[key].unlearnt:
+            yield ScenarioError(f"stop.{key}: {why}")
     if learner == "numpy" and isinstance(scenario.training.network, OwnModel):
         yield ScenarioError(
             "virtual.learner: numpy knows no Keras models: take tensorflow, or leave learner out"

@@ -27,6 +27,7 @@ from ..scenario.reading.wording import counted
 from ..scenario.startup import BOOT, ENGINE
 from ..units import Bytes, Fraction, Seconds, Share
 from ..world.link import Link, Side
+from ..world.stop_conditions import CONDITIONS
 from .compute_group_rows import GroupRow, spans
 from .watching.progress import amount
 
@@ -125,7 +126,7 @@ def print_overview(
 
 
 def _training(scenario: Scenario) -> Iterable[str]:
-    training, stop = scenario.training, scenario.stop
+    training = scenario.training
     yield (
         f"{training.model_title} on {training.dataset}, batches of {training.batch_size}, "
         f"learning rate {training.learning_rate:g}, seed {scenario.seed}"
@@ -135,13 +136,9 @@ def _training(scenario: Scenario) -> Iterable[str]:
         yield f"{_KEYS.get(name, name)}: {_chosen(getattr(training, name))}"
     if training.fully_connected:
         yield f"fully_connected: {flow(plain(training.fully_connected))}"
-    ends = [
-        f"{stop.updates} updates" if stop.updates else "",
-        f"accuracy {stop.accuracy}" if stop.accuracy is not None else "",
-        str(stop.time) if stop.time is not None else "",
-    ]
+    ends = [CONDITIONS[key].phrase(limit) for key, limit in scenario.stop.limits.items()]
     every = f"measured every {scenario.evaluate.every} updates"
-    yield f"until: {' or '.join(filter(None, ends))}; {every}"
+    yield f"until: {' or '.join(ends)}; {every}"
     if scenario.evaluate.later:
         size = amount(4 * scenario.training.layout.size)
         yield f"measured after the run in containers: until then each version is a file of {size}"

@@ -6,27 +6,16 @@ describes it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ..layout import Layout, Segment
 from ..learners.local_training import LocalTraining
+from ..world.stop_conditions import Stop
 from .quarantine import QuarantineRule
 
 Plain = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Stop:
-    """The stop condition: a run is over once the first of these holds; None never holds."""
-
-    updates: int | None = None
-    accuracy: float | None = None
-    """Share of the test set, from 0 to 1."""
-    time: float | None = None
-    """Seconds from the run's zero."""
 
 
 class Cut(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from ..log.writing import RunLog
 from ..pulls import Pulls, WholeModel
 from ..synchronization.base import Synchronizer
 from ..vectors import Vector
+from ..world.stop_conditions import Stop
 from .cut_exchange import CutExchange
 from .group_updates import GroupUpdates
 from .joined_state import JoinedState
@@ -43,7 +44,6 @@ from .messages import (
     UpdateSegment,
 )
 from .parameters import Saved, State
-from .plan import Stop
 from .pull_queue import PullQueue
 from .quarantine import Quarantine, QuarantineRule
 from .snapshot_exchange import Keep, SnapshotExchange
@@ -439,9 +439,8 @@ class ParameterServer:
         if self._snapshots.repeats(score):
             return
         self._snapshots.score(score, now)
-        wanted, reached = self._stop.accuracy, score.accuracy
-        if wanted is not None and reached is not None and reached >= wanted:
-            self._end("accuracy", now)
+        if (reason := self._stop.reached(score)) is not None:
+            self._end(reason, now)
 
     # -- pulls ---------------------------------------------------------------------------------
 

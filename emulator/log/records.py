@@ -300,13 +300,13 @@ class ExitRecord(LogRecord, tag="exit"):
 class StopRecord(LogRecord, tag="stop"):
     """The end of the run. In virtual time other records of that moment may follow.
 
-    For `accuracy`, `at` is when the score came in: the model had that accuracy at the `at` of its
-    `evaluation`.
+    For a condition on the score, as `accuracy`, `at` is when the score came in: the model had that
+    score at the `at` of its `evaluation`.
     """
 
     reason: str
-    """`updates`, `accuracy` or `time` (a stop condition), `stopped`, `canceled`, `diverged`, or
-    `failed`."""
+    """The key of the stop condition that held, as `updates`; or `stopped`, `canceled`, `diverged`,
+    or `failed`."""
     detail: str = ""
     """The reason in words; absent if there is nothing to add."""
 

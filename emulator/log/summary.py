@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..world.roles import EVALUATOR, SERVER
+from ..world.stop_conditions import OUTCOMES, SCORED
 from .cut_records import ActivationsRecord
 from .fault_effects import FaultEffects
 from .fault_records import FaultRecord, OverlapRecord, TimelineRecord
@@ -37,9 +38,6 @@ TIMELY = 0.5
 
 NAMED = 100
 """Versions without a score that the summary names; the log has all of them."""
-
-OUTCOMES = {"updates": "success", "accuracy": "success", "time": "success", "stopped": "stopped"}
-OUTCOMES["canceled"] = "canceled"
 
 UNTRAINED = "no update was applied, so the model is still the first one"
 """Detail of a run that reached its stop condition without a single update."""
@@ -261,10 +259,11 @@ def _ended(sums: _Sums, trained: bool) -> tuple[str, str]:
     """Return the outcome and its detail.
 
     A run that applied no update is no success, unless it began with a model that was `trained` to
-    the wanted accuracy.
+    the wanted score.
     """
-    outcome = OUTCOMES.get(sums.stop.reason, "failed")
-    reached = trained and sums.stop.reason == "accuracy"
+    reason = sums.stop.reason
+    outcome = OUTCOMES.get(reason, "failed")
+    reached = trained and reason in SCORED
     if outcome == "success" and not sums.updates and not reached:
         return "failed", UNTRAINED
     return outcome, sums.stop.detail

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from .. import plugins
-from ..core.plan import Plan, Stop, WorkerPlan
+from ..core.plan import Plan, WorkerPlan
 from ..faults.garbling import VERB
 from ..scenario import Scenario
 from ..scenario.durability import planned
@@ -22,7 +22,7 @@ def plan(
     where a measurement takes processor time from devices, and may therefore have to wait.
     """
     kept = contained and scenario.evaluate.later
-    training, stop = scenario.training, scenario.stop
+    training = scenario.training
     checkpoint = scenario.server.checkpoint if examples is not None else None
     durability = planned(scenario.server.durability)
     worker = WorkerPlan(
@@ -57,11 +57,7 @@ def plan(
         evaluator=None if examples is None or kept else EVALUATOR,
         every=scenario.evaluate.every,
         kept=kept,
-        stop=Stop(
-            updates=stop.updates,
-            accuracy=None if stop.accuracy is None else float(stop.accuracy),
-            time=None if stop.time is None else float(stop.time),
-        ),
+        stop=scenario.stop.planned,
         examples=dict(examples or {}),
         quarantine=scenario.server.quarantine.rule if scenario.server.quarantine else None,
         checkpoint=None if checkpoint is None else float(checkpoint.every),

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ..errors import shortened
 from ..faults import FAMILY, FAULTS, Aimed
 from ..units import Fraction
+from ..world.stop_conditions import CONDITIONS, Stop
 from .bottleneck_section import Bottleneck, by_member
 from .devices import Device, Group, Section, expand
 from .fault_fields import aimed
@@ -60,9 +61,25 @@ class StopSection(Section):
 
     @model_validator(mode="after")
     def _some(self) -> "StopSection":
-        if self.updates is None and self.accuracy is None and self.time is None:
-            raise ValueError("is empty: give updates, accuracy or time")
+        if not self.limits:
+            *keys, last = CONDITIONS
+            raise ValueError(f"is empty: give {', '.join(keys)} or {last}")
         return self
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits that are given, by their keys."""
+        given = {key: getattr(self, key) for key in CONDITIONS}
+        return {key: limit for key, limit in given.items() if limit is not None}
+
+    @property
+    def planned(self) -> Stop:
+        """The limits as a plan has them, in base units."""
+        limits: dict[str, Any] = {
+            key: limit if isinstance(limit, int) else float(limit)
+            for key, limit in self.limits.items()
+        }
+        return Stop(**limits)
 
 
 AnyAimed = Annotated[

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from ..schedules import Sequential
 from ..world.link import Link, Side
+from ..world.stop_conditions import CONDITIONS
 from .devices import Section
 from .idle_faults import idle_keys
 from .initial_model import begins_without_state
@@ -154,9 +155,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "MomentumSection.steps": KEPT,
     "MomentumSection.examples": KEPT,
     "MomentumSection.directions": KEPT,
-    "StopSection.updates": KEPT,
-    "StopSection.accuracy": KEPT,
-    "StopSection.time": KEPT,
+    **{f"StopSection.{key}": KEPT for key in CONDITIONS},
     "ServerSection.link": KEPT,
     "ServerSection.checkpoint": (_TRAFFIC,),
     "ServerSection.encrypt": (

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from emulator import codecs, modulation, plugins
-from emulator.core.plan import Durability, Plan, Stop, WorkerPlan
+from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.units import Fraction
+from emulator.world.stop_conditions import Stop
 from tests.fakes.durable_process import ServerProcess, fleet, free_port
 
 MODEL = "mnist-cnn"

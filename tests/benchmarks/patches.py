@@ -8,7 +8,6 @@ import numpy as np
 from emulator.codecs import EncoderContext, TopK
 from emulator.core.messages import Hello, Pull, Update
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Stop
 from emulator.core.server import ParameterServer
 from emulator.layout import Layout
 from emulator.log.writing import RunLog
@@ -17,6 +16,7 @@ from emulator.pulls import Delta
 from emulator.pulls.floats import Values
 from emulator.synchronization import Asynchronous
 from emulator.units import Fraction
+from emulator.world.stop_conditions import Stop
 
 BEHIND = 7
 _UPDATES = 10

@@ -29,7 +29,7 @@ from emulator.core.messages import (
     Update,
 )
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Cut, Stop
+from emulator.core.plan import Cut
 from emulator.core.server import ParameterServer
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
@@ -37,6 +37,7 @@ from emulator.learners.base import Slopes
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.synchronization import Asynchronous
+from emulator.world.stop_conditions import Stop
 from tests.core.test_wire import mutate
 
 F = np.float32

@@ -5,11 +5,11 @@ import pytest
 
 from emulator.core.activation_gate import ActivationGate
 from emulator.core.messages import Begin, Diverged, Hello, Leave, Pull
-from emulator.core.plan import Stop
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.synchronization import Barrier
 from emulator.units import Seconds
+from emulator.world.stop_conditions import Stop
 from tests.fakes.server_world import World
 
 LAYERS = Layout((Variable("w", (20,), "dense", 0), Variable("v", (20,), "dense", 1)))

@@ -21,8 +21,8 @@ from emulator.core.messages import (
     Update,
     UpdateSegment,
 )
-from emulator.core.plan import Stop
 from emulator.log.summary import summarise
+from emulator.world.stop_conditions import Stop
 from tests.fakes.plain_records import full
 from tests.fakes.server_world import LAYOUT, World
 

@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.core.messages import Bye, Diverged, Score
-from emulator.core.plan import Stop
 from emulator.core.server import ENDING
+from emulator.world.stop_conditions import Stop
 from tests.fakes.server_world import WORKERS, World
 
 

@@ -17,12 +17,12 @@ from emulator.core.messages import (
     Update,
     UpdateSegment,
 )
-from emulator.core.plan import Stop
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.pulls import Delta, HeldModel, WholeModel
 from emulator.synchronization import Barrier
 from emulator.units import Fraction, Seconds
+from emulator.world.stop_conditions import Stop
 from tests.fakes.server_world import World
 
 LAYOUT = Layout(

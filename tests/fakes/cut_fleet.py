@@ -27,7 +27,7 @@ from emulator.core.messages import (
     Message,
     ModelReply,
 )
-from emulator.core.plan import Cut, Plan, Stop, WorkerPlan
+from emulator.core.plan import Cut, Plan, WorkerPlan
 from emulator.core.worker import Await, Computed, NodeCoroutine, Tell
 from emulator.datasets.examples import Examples
 from emulator.errors import WireError
@@ -35,6 +35,7 @@ from emulator.learners.cut_learner import CutLearner
 from emulator.learners.numpy_cut import KeptInputs, NumpyDevice, NumpyServer
 from emulator.log.writing import RunLog
 from emulator.synchronization import AnySynchronization, plain
+from emulator.world.stop_conditions import Stop
 from tests.fakes.random_moves import RandomMoves
 
 MODEL = models.find("digits-mlp")

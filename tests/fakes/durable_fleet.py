@@ -19,11 +19,12 @@ from emulator.core.messages import (
     Update,
     UpdateSegment,
 )
-from emulator.core.plan import Durability, Plan, Stop, WorkerPlan
+from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.layout import Layout
 from emulator.models import MODELS
 from emulator.node.durable.recovery import Resumed, recovered
 from emulator.units import Fraction
+from emulator.world.stop_conditions import Stop
 
 WORKERS = ("a", "b", "c", "d")
 MODEL = "digits-mlp"

@@ -18,7 +18,6 @@ from emulator.codecs import AnyCodec, Dense, EncoderContext, SegmentEncoder, enc
 from emulator.core.layered_worker import layered_worker
 from emulator.core.messages import Message, ModelReply, ModelSegment, Update, UpdateSegment
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Stop
 from emulator.core.server import ParameterServer
 from emulator.core.worker import (
     Await,
@@ -40,6 +39,7 @@ from emulator.optimizers import SGD, AnyOptimizer
 from emulator.schedules import Cuts
 from emulator.synchronization import AnySynchronization, local_training
 from emulator.vectors import Vector
+from emulator.world.stop_conditions import Stop
 from tests.fakes.random_moves import RandomMoves
 
 SIZE = 12

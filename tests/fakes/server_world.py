@@ -8,12 +8,12 @@ import numpy as np
 from emulator.codecs import Dense, StatelessEncoder
 from emulator.core.messages import Hello, Pull, Score, Update, UpdateSegment
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Stop
 from emulator.core.server import ParameterServer
 from emulator.layout import Layout, Variable
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.synchronization import Asynchronous
+from emulator.world.stop_conditions import Stop
 
 LAYOUT = Layout((Variable("w", (40,), "dense", 0),))
 WORKERS = ("a", "b", "c")

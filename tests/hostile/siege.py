@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 from emulator import models, modulation, plugins
-from emulator.core.plan import Durability, Plan, Stop, WorkerPlan
+from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.node.server_role import SLACK, largest_frame
+from emulator.world.stop_conditions import Stop
 from tests.fakes.durable_process import DrawnGradients, ServerProcess, fleet, free_port
 
 from .attackers import Attack

@@ -19,7 +19,7 @@ from emulator.core.cut_assembly import cut_exchange
 from emulator.core.cut_commands import Activate, ActivationsBack, LossAt
 from emulator.core.cut_worker import cut_worker
 from emulator.core.messages import ModelReply
-from emulator.core.plan import Cut, Plan, Stop, WorkerPlan
+from emulator.core.plan import Cut, Plan, WorkerPlan
 from emulator.core.server import ParameterServer
 from emulator.core.worker import Await, Begun, Compute, Computed, Tell, worker
 from emulator.datasets.examples import Examples
@@ -27,6 +27,7 @@ from emulator.learners.device import DeviceLearner, device_part, server_part
 from emulator.learners.export import exported
 from emulator.log.writing import RunLog
 from emulator.transport.cut_work import CutWork
+from emulator.world.stop_conditions import Stop
 
 NODES, STEPS, BATCH = ("a", "b", "c"), 6, 8
 Losses = dict[str, list[float]]

@@ -18,7 +18,7 @@ from emulator import models, modulation, optimizers, plugins
 from emulator.codecs import TopK
 from emulator.core.heartbeat import Heartbeat
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Durability, Plan, Stop, WorkerPlan
+from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.layout import Layout, Variable
 from emulator.log.lines import read
 from emulator.log.writing import RunLog
@@ -29,6 +29,7 @@ from emulator.node.config import ServerRole
 from emulator.transport.secrets import issue
 from emulator.units import Fraction
 from emulator.vectors import Gradient
+from emulator.world.stop_conditions import Stop
 from tests.fakes.durable_process import fleet, free_port
 
 LAYOUT = Layout((Variable("w", (1000,), "dense", 0),))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from emulator.scenario import load, loads, schema, timeline
@@ -59,3 +60,50 @@ def test_every_key_and_name_is_documented() -> None:
     kinds = {part["const"] for part in mappings(schema()) if "const" in part}
     profiles = {file.stem for file in (SCENARIOS / "profiles").rglob("*.yaml")}
     assert (keys | kinds | profiles) - words == set()
+
+
+SECTIONS = {
+    "Scenario": "Keys",
+    "TrainingSection": "`training`",
+    "FullyConnected": "Cut models",
+    "Group": "`devices`",
+    "Side": "`devices`",
+    "PlayedTrace": "Links that change",
+    "Bottleneck": "`bottlenecks`",
+    "Virtual": "`virtual`",
+}
+"""Heading in scenario.md under which a table has the keys of each class, by the schema's name."""
+
+
+def rows() -> dict[str, set[str]]:
+    """Return the codes in the first cells of all tables of scenario.md, by heading."""
+    found: dict[str, set[str]] = {}
+    heading = ""
+    for line in (DOCS / "scenario.md").read_text().splitlines():
+        if line.startswith("#"):
+            heading = line.lstrip("#").strip()
+        elif line.startswith("| `"):
+            cell = line.split("|")[1]
+            found.setdefault(heading, set()).update(re.findall(r"`([^`]+)`", cell))
+    return found
+
+
+def undocumented(part: dict[str, Any], documented: set[str], around: str = "") -> Iterator[str]:
+    """Yield each key of `part` that has no row in `documented`, nor a row for each key in it."""
+    for key, value in part["properties"].items():
+        place = f"{around}{key}"
+        names = re.findall(r"\$defs/(\w+)", str(value))
+        sections = [schema()["$defs"][name] for name in names]
+        section = next((section for section in sections if "properties" in section), None)
+        if place in documented:
+            continue
+        if section is None:
+            yield place
+        else:
+            yield from undocumented(section, documented, f"{place}.")
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_key_of_a_section_has_a_row_in_its_table(name: str) -> None:
+    part = schema() if name == "Scenario" else schema()["$defs"][name]
+    assert not list(undocumented(part, rows()[SECTIONS[name]]))

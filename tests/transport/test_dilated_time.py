@@ -15,7 +15,6 @@ from emulator.codecs import Dense, EncoderContext, encoder
 from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Hello, ModelReply
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Stop
 from emulator.core.server import ParameterServer
 from emulator.core.worker import worker
 from emulator.log.writing import RunLog
@@ -31,6 +30,7 @@ from emulator.units import Seconds
 from emulator.vectors import Vector
 from emulator.world.emulated_clock import EmulatedClock
 from emulator.world.pace import WorkPace
+from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
 
 pytestmark = pytest.mark.timeout(60)

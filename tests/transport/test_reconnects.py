@@ -17,7 +17,6 @@ from emulator.codecs import EncoderContext, TopK, encoder
 from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Begin, Hello, ModelReply, Pull
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Stop
 from emulator.core.server import ParameterServer
 from emulator.core.worker import worker
 from emulator.log.writing import RunLog
@@ -29,6 +28,7 @@ from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import Secret, issue
 from emulator.units import Fraction
+from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
 from tests.fakes.virtual_world import played
 

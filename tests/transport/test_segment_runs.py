@@ -18,7 +18,6 @@ from emulator.core.heartbeat import Heartbeat
 from emulator.core.layered_worker import layered_worker
 from emulator.core.messages import Begin, Bye, Hello, ModelReply, ModelSegment, Pull, UpdateSegment
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Stop
 from emulator.core.prior_costs import LinkEstimate, PriorCosts
 from emulator.core.scheduler import Scheduler
 from emulator.core.server import ParameterServer
@@ -40,6 +39,7 @@ from emulator.transport.secrets import issue
 from emulator.transport.segment_work import SegmentWork
 from emulator.transport.send_backlog import SendBacklog
 from emulator.units import Seconds
+from emulator.world.stop_conditions import Stop
 from tests.fakes.layered_perceptron import LayeredPerceptron
 
 pytestmark = pytest.mark.timeout(60)

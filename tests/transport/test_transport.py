@@ -15,7 +15,6 @@ from emulator.core.evaluator import evaluator
 from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Begin, Hello, ModelReply
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Stop
 from emulator.core.server import ParameterServer
 from emulator.core.worker import worker
 from emulator.log.writing import RunLog
@@ -27,6 +26,7 @@ from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import KeyPair, issue
 from emulator.units import Fraction
+from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
 from tests.fakes.server_world import World
 

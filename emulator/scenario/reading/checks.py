@@ -15,6 +15,7 @@ from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD, Softsync
+from ...world.stop_conditions import CONDITIONS
 from ..devices import MOST_DEVICES, device_names
 from ..plugin_fields import CodecField, ScheduleField, SynchronizationField
 from ..training_section import TrainingSection
@@ -59,13 +60,11 @@ def check(document: Document) -> None:
 
 
 def _stop_is_measured_in_time(document: Document) -> None:
-    stop = document.at(("stop", "accuracy"))
-    if stop is not None and document.at(("evaluate", "when")) == "after":
-        document.complain(
-            ("stop", "accuracy"),
-            "with evaluate.when after no accuracy is known before the run has ended, so none can "
-            "end it: stop by updates or time, or write evaluate.when during",
-        )
+    if document.at(("evaluate", "when")) != "after":
+        return
+    for key, condition in CONDITIONS.items():
+        if condition.measured_later and document.at(("stop", key)) is not None:
+            document.complain(("stop", key), condition.measured_later)
 
 
 def _model_fits(document: Document) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from ...models import Model, OwnModel
+from ...world.stop_conditions import CONDITIONS
 from .dataset_files import known_data
 from .document import Document
 from .own_model_file import known_model
@@ -46,10 +47,9 @@ def _check_parts(document: Document, model: Model) -> None:
 
 
 def _check_regression(document: Document) -> None:
-    if document.at(("stop", "accuracy")) is not None:
-        document.complain(
-            ("stop", "accuracy"), "a regression has no accuracy: use updates, time or both"
-        )
+    for key, condition in CONDITIONS.items():
+        if condition.regression and document.at(("stop", key)) is not None:
+            document.complain(("stop", key), condition.regression)
     if document.at(("training", "fully_connected")) is not None:
         document.complain(
             ("training", "fully_connected"),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...scenario import Scenario
+from ...world.stop_conditions import SCORED
 from ..point import Finished, Point
 from .algorithm_one import TuningState
 from .baselines import BASELINES
@@ -53,9 +54,7 @@ def _row(
 ) -> dict[str, Any]:
     """Return the row of `runs`, whose models have trained for `age` seconds before."""
     reached = {
-        setting: age + run.row["duration_s"]
-        for setting, run in runs
-        if run.row["stop"] == "accuracy"
+        setting: age + run.row["duration_s"] for setting, run in runs if run.row["stop"] in SCORED
     }
     best = min(reached, key=reached.__getitem__) if reached else None
     row = {

@@ -7,6 +7,7 @@ from ...scenario import Scenario
 from ...scenario.model import EvaluateSection, StopSection
 from ...synchronization import ComputeGroups
 from ...units import Seconds
+from ...world.stop_conditions import SCORED
 from .setting import Setting
 
 _NEVER = 10**9
@@ -40,6 +41,7 @@ def probe(scenario: Scenario, *, seconds: float | None, updates: int | None) -> 
 
 
 def epoch(scenario: Scenario, seconds: float) -> Scenario:
-    """Return `scenario` ended after `seconds`, or before that once its target is reached."""
-    stop = StopSection(accuracy=scenario.stop.accuracy, time=Seconds(seconds))
+    """Return `scenario` ended after `seconds`, or before that once its score is reached."""
+    scored = {key: n for key, n in scenario.stop.limits.items() if key in SCORED}
+    stop = StopSection(**scored, time=Seconds(seconds))
     return scenario.model_copy(update={"stop": stop})

@@ -8,6 +8,7 @@ from typing import Any
 from ...errors import EmulatorError, ScenarioError
 from ...runs.results import read_json, write_json
 from ...scenario import Scenario
+from ...world.stop_conditions import SCORED
 from ..point import Point
 from ..sweep_folder import SweepFolder
 from . import tuned_scenario, tuning_report
@@ -202,9 +203,9 @@ class _Tuner:
         self._require_budget()
         (finished,) = self.journal.play([self._point(trial)])
         result = self.ledger.trial(trial, finished)
-        if trial.kind == "epoch" and finished.row["stop"] == "accuracy":
+        if trial.kind == "epoch" and (reason := finished.row["stop"]) in SCORED:
             self.state.checkpoint = trial.label
-            self.ledger.decision(Decision(trial.phase, "reached the target accuracy"))
+            self.ledger.decision(Decision(trial.phase, f"reached the target {reason}"))
             raise _Ended
         return result
 

@@ -8,11 +8,12 @@ import pytest
 
 from emulator import codecs, models, modulation, plugins
 from emulator.core.parameters import Parameters
-from emulator.core.plan import Durability, Plan, Stop, WorkerPlan
+from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
 from emulator.models import saved_model
 from emulator.units import Fraction
+from emulator.world.stop_conditions import Stop
 from tests.fakes.durable_process import ServerProcess, drawn, fleet, free_port
 
 MODEL = "mnist-mlp"
