@@ -7,17 +7,10 @@ write its file in `figures/` and name the module here.
 from .errors import RunError
 from .exporting import write
 from .figures import (
-    accuracy_both,
-    accuracy_bytes,
-    accuracy_time,
-    accuracy_updates,
+    FigureModule,
     bottleneck_traffic,
     bytes_by_kind,
     device_traffic,
-    error_both,
-    error_bytes,
-    error_time,
-    error_updates,
     fault_effects,
     host_use,
     iteration_gantt,
@@ -26,19 +19,13 @@ from .figures import (
     staleness,
     update_rate,
 )
+from .figures.scores import SCORES
 from .loading import Runs, load
 from .runs import Run, read
 from .tidy import TABLES
 
-FIGURES = (
-    accuracy_updates,
-    accuracy_time,
-    accuracy_both,
-    accuracy_bytes,
-    error_updates,
-    error_time,
-    error_both,
-    error_bytes,
+FIGURES: tuple[FigureModule, ...] = (
+    *SCORES,
     update_rate,
     bytes_by_kind,
     staleness,

@@ -5,15 +5,15 @@ import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 from matplotlib import rc_context
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from . import FIGURES, host_load
+from .figures import FigureModule
 from .picture_file import fonts_missing, save_png, tidy_text
 from .runs import Run
 from .theme import HEIGHT, STYLE
@@ -25,22 +25,8 @@ DPI = 160
 """Dots per inch of PNG files, and of pictures inside an SVG."""
 
 
-class FigureModule(Protocol):
-    """A module in `figures/`: a title, a caption, a table and a drawing."""
-
-    __name__: str
-    TITLE: str
-    CAPTION: str
-
-    def table(self, runs: Sequence[Run]) -> pd.DataFrame:
-        """Return the data of the figure; the first column, `run`, has the label of the run."""
-
-    def draw(self, table: pd.DataFrame, ax: Axes) -> None:
-        """Draw `table` on `ax`; for an empty table write a sentence about the missing data."""
-
-
 def name(module: FigureModule) -> str:
-    """Return the name of the figure, which is the name of its file: `accuracy_updates`."""
+    """Return the name of the figure, for a module that of its file: `staleness`."""
     return module.__name__.rpartition(".")[2]
 
 

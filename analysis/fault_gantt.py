@@ -19,7 +19,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from .fault_lanes import Lane
 from .picture_file import save_png
 from .theme import INK, QUIET, STYLE, fault_colour, fault_hatch, legend_above
 
@@ -60,6 +59,13 @@ class _Scale(NamedTuple):
 
     seconds: float
     name: str
+
+
+class Lane(NamedTuple):
+    """A share of a row: the lane `number`, from 0 at the top, of `lanes` lanes."""
+
+    number: int = 0
+    lanes: int = 1
 
 
 def png(
@@ -140,6 +146,22 @@ def draw_rows(
         )
     ax.set_ylim(len(devices), 0)
     ax.grid(False, axis="y")
+
+
+def fault_lanes(rows: Iterable[PlannedRow]) -> dict[PlannedRow, Lane]:
+    """Return a lane for each of `rows`: faults of a device that overlap have different lanes.
+
+    A device has as many lanes as faults at the same time. A fault takes the first free lane.
+    """
+    free: dict[str, list[float]] = {}  # ends of the last faults in the lanes, by device
+    numbers: dict[PlannedRow, int] = {}
+    for row in sorted(rows, key=lambda row: row[2]):
+        node, _, begin, until = row
+        ends = free.setdefault(node, [])
+        number = next((place for place, end in enumerate(ends) if end <= begin), len(ends))
+        ends[number : number + 1] = [math.inf if until is None else until]
+        numbers[row] = number
+    return {row: Lane(number, len(free[row[0]])) for row, number in numbers.items()}
 
 
 def _label_rows(ax: Axes, devices: Sequence[str]) -> None:

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 
 from .devices import devices
 from .facts import fact
-from .fault_gantt import SERVER, PlannedRow, draw_rows
-from .fault_lanes import fault_lanes
+from .fault_gantt import SERVER, PlannedRow, draw_rows, fault_lanes
 from .faults import outages
 from .runs import Run
 from .theme import QUIET

@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 
 import analysis
 from analysis import drawing, fault_tables, raster
-from analysis.figures import accuracy_time, fault_effects, server_traffic, update_rate
+from analysis.figures import fault_effects, server_traffic, update_rate
+from analysis.figures.scores import accuracy_time
 from analysis.report import report
 from analysis.theme import STYLE
 from tests.fakes.handmade_run import act, written

@@ -14,9 +14,6 @@ from analysis import FIGURES, Run, drawing, faults, read
 from analysis.__main__ import main
 from analysis.devices import devices
 from analysis.figures import (
-    accuracy_bytes,
-    accuracy_time,
-    accuracy_updates,
     bytes_by_kind,
     device_traffic,
     link_rates,
@@ -24,6 +21,7 @@ from analysis.figures import (
     staleness,
     update_rate,
 )
+from analysis.figures.scores import accuracy_bytes, accuracy_time, accuracy_updates
 from analysis.run_warnings import warnings
 from analysis.theme import STYLE
 from tests.fakes.handmade_run import traffic_record, update, written

@@ -7,7 +7,8 @@ import pytest
 from analysis import Run, read
 from analysis.compare import compare
 from analysis.device_tables import per_device
-from analysis.figures import accuracy_time, accuracy_updates, staleness, update_rate
+from analysis.figures import staleness, update_rate
+from analysis.figures.scores import accuracy_time, accuracy_updates
 from analysis.held_model import count_updates, held_evaluations, held_updates
 from analysis.pushes import by_kind
 from analysis.sections import headline

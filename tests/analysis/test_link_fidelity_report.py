@@ -7,7 +7,8 @@ import pytest
 
 from analysis import Run, drawing, host_load, link_fidelity, sections
 from analysis.devices import Device
-from analysis.figures import accuracy_bytes, server_traffic
+from analysis.figures import server_traffic
+from analysis.figures.scores import accuracy_bytes
 from analysis.report import report
 from tests.fakes.handmade_run import traffic_record, update, written
 

@@ -8,7 +8,7 @@ import pytest
 from analysis import Run, load, page
 from analysis.agreement import agreement
 from analysis.compare import compare, text
-from analysis.figures import accuracy_updates, error_bytes, error_time, error_updates
+from analysis.figures.scores import accuracy_updates, error_bytes, error_time, error_updates
 from analysis.report import report
 from emulator.cli.watching.run_views import describe_record
 from emulator.log.records import EvaluationRecord

@@ -11,10 +11,8 @@ import pytest
 
 from analysis import FIGURES, RunError, drawing, page, read, sections
 from analysis.compare import compare, compare_html, readable, rows
-from analysis.figures import (
-    accuracy_updates,
-    device_traffic,
-)
+from analysis.figures import device_traffic
+from analysis.figures.scores import accuracy_updates
 from analysis.labels import labels
 from analysis.protocol import algorithm, sentence
 from analysis.quantities import figures, seconds, size

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analysis import page
-from analysis.figures import accuracy_updates
+from analysis.figures.scores import accuracy_updates
 from emulator.errors import HostError
 from emulator.units import Seconds
 from emulator.world import laws
