@@ -136,7 +136,7 @@ def tune(
     until more groups do not make updates 10 % more frequent. Then a grid of momenta and rates is
     probed from the model with the least loss so far, and with its number of groups. While the best
     momentum is 0, there is too much asynchrony, and the number of groups is halved. With --budget,
-    epochs of training and searches alternate until the budget is spent or stop.accuracy is reached.
+    epochs of training and searches alternate until the budget is spent or stop's score is reached.
 
     The score of a probe is the mean of its last ten displayed losses; the loss of every fifth group
     update is displayed. The final runs of the cold start are compared by the mean of all losses in

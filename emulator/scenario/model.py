@@ -55,6 +55,8 @@ class StopSection(Section):
     """Stop after this number of updates, for example `3000`."""
     accuracy: Fraction | None = None
     """Stop when the test accuracy reaches this share, for example `97%`."""
+    loss: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    """Stop when the loss on the test set is at most this number, for example `0.1`."""
     time: Duration | None = None
     """Stop after this time, for example `10min`. The time starts when every device and the
     evaluator have said hello to the server."""

@@ -16,6 +16,8 @@ class Stop:
     updates: int | None = None
     accuracy: float | None = None
     """Share of the test set, from 0 to 1."""
+    loss: float | None = None
+    """Mean loss on the test set."""
     time: float | None = None
     """Seconds from the run's zero."""
 
@@ -77,7 +79,12 @@ CONDITIONS: dict[str, StopCondition] = {
         "accuracy",
         lambda accuracy: f"accuracy {accuracy}",
         lambda least, score: score.accuracy is not None and score.accuracy >= least,
-        regression="a regression has no accuracy: use updates, time or both",
+        regression="a regression has no accuracy: use updates, loss or time",
+    ),
+    "loss": _scored(
+        "loss",
+        lambda loss: f"loss {loss:g}",
+        lambda most, score: score.loss is not None and score.loss <= most,
     ),
     "time": StopCondition(str),
 }

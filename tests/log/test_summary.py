@@ -178,6 +178,7 @@ def test_a_run_in_which_nothing_happened() -> None:
     [
         ("updates", "success"),
         ("accuracy", "success"),
+        ("loss", "success"),
         ("time", "success"),
         ("stopped", "stopped"),
         ("canceled", "canceled"),

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from emulator.runs.preflight import preflight
 
+from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
 from emulator.log.records import EvaluationRecord
 from emulator.models import MODELS
@@ -39,6 +39,9 @@ ROWS = {
         met=({"accuracy": 0.97}, {"accuracy": 1.0}),
         missed=({"accuracy": 0.96}, {"accuracy": None}),
         regression=False,
+    ),
+    "loss": Row(
+        "0.25", 0.25, "loss 0.25", met=({"loss": 0.25}, {"loss": 0.0}), missed=({"loss": 0.26},)
     ),
     "time": Row("10min", 600, "10min"),
 }

@@ -31,7 +31,7 @@ def happened(folder: Path, what: str) -> list[PlainRecord]:
     return [record for record in read(folder / "run.jsonl") if record["what"] == what]
 
 
-LIMITS = {"updates": "50", "accuracy": "40%", "time": "2s"}
+LIMITS = {"updates": "50", "accuracy": "40%", "loss": "2", "time": "2s"}
 """For each stop condition, a limit that the scenario meets soon."""
 
 
