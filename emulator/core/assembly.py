@@ -152,7 +152,12 @@ class WorkerAssembly:
         """`layout` is the whole model's."""
         self._plan, self._layout = plan, held_layout(plan, layout)
         self.codec = codecs.make(plan.codec)
-        self._pull = pulls.make(plan.pull)
+        self._pull, self._schedule = pulls.make(plan.pull), schedules.make(plan.schedule)
+
+    @property
+    def segmented(self) -> bool:
+        """Whether model and update travel in segments, as a scheduler cuts them."""
+        return self._schedule != schedules.Sequential()
 
     def batches(self, device: str, incarnation: int, examples: Examples | Subset) -> Batches:
         """Make the endless mini-batches of `device` from its `examples`."""
@@ -185,10 +190,7 @@ class WorkerAssembly:
 
         The first plan is made from `prior`. `report` takes the records of plans and iterations.
         """
-        schedule = schedules.make(self._plan.schedule)
-        if schedule == schedules.Sequential():
-            return None
-        return Scheduler(device, schedule, prior, report)
+        return Scheduler(device, self._schedule, prior, report) if self.segmented else None
 
     def held_model(self) -> HeldModel | None:
         """Make the copy of the model that a worker keeps and that patches refer to.

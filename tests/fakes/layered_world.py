@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 from emulator.core.messages import UpdateSegment
 from emulator.core.staging import Staging
+from emulator.core.worker import Forward
 from emulator.runtimes.virtual.device.virtual_device import VirtualDevice
 from emulator.runtimes.virtual.learning.gradient_handle import PrefetchedSegment
 from tests.fakes.plain_records import PlainRecord
@@ -64,13 +65,14 @@ def staged_pieces() -> Iterator[list[Staged]]:
 def computed_pieces() -> Iterator[list[tuple[str, PrefetchedSegment]]]:
     """Keep the pieces of models on which devices compute meanwhile, with the devices' names."""
     kept: list[tuple[str, PrefetchedSegment]] = []
-    forward = VirtualDevice._forward
+    compute = VirtualDevice._compute
 
-    def noting(self, piece):
-        kept.append((self.name, piece))
-        forward(self, piece)
+    def noting(self, work):
+        if isinstance(work, Forward):
+            kept.append((self.name, work.reply))
+        compute(self, work)
 
-    with patch.object(VirtualDevice, "_forward", noting):
+    with patch.object(VirtualDevice, "_compute", noting):
         yield kept
 
 

@@ -21,10 +21,9 @@ from emulator.layout import Layout, Segment, Variable
 from emulator.runtimes.virtual.channel import Channel
 from emulator.runtimes.virtual.clock.alarms import Alarms
 from emulator.runtimes.virtual.clock.heap import Heap
-from emulator.runtimes.virtual.device.layered_work import LayeredWork, LayerTimes
+from emulator.runtimes.virtual.device.passes import LayerTimes, Passes
 from emulator.runtimes.virtual.device.surroundings import Surroundings
 from emulator.runtimes.virtual.device.virtual_device import VirtualDevice
-from emulator.runtimes.virtual.learning.gradient_handle import SegmentedHandle
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import GroupLinks
 from emulator.runtimes.virtual.links.transmission import BITS, LinkConstants
@@ -45,14 +44,14 @@ def layers(*sizes: int) -> Layout:
 
 
 class RawPieces:
-    """A SegmentedLearner and handle: each piece is as many zero bytes as its float32 entries."""
+    """A VirtualLearner and handle: each piece is as many zero bytes as its float32 entries."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.began: list[Segment] = []
         self.prefetched = 0
 
-    def prefetch(self, theta: Vector) -> SegmentedHandle:
+    def prefetch(self, theta: Vector) -> "RawPieces":
         self.prefetched += 1
         return self
 
@@ -196,7 +195,8 @@ class Iteration:
 
     def begin(self) -> None:
         """Begin the device's coroutine."""
-        self.device.layered = LayeredWork(self.learner, self.observed, self.times)
+        self.device.learner = self.learner
+        self.device.passes = Passes(self.times, self.observed)
         self.device.begin(one_iteration(NAME, 0, self.cuts, self.learner))
 
     def play(self) -> None:

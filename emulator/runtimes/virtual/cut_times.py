@@ -6,12 +6,14 @@ the server a law of its own. A law holds for a whole mini-batch of `training.bat
 device with a smaller one takes its share of the time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
 from ... import chance
 from ...core.messages import ActivationGradient, Logits, Reply
+from ...core.plan import Cut
+from ...scenario import Scenario
 from ...world.laws import Law
 
 
@@ -44,6 +46,26 @@ def cut_shares(forward: tuple[float, ...], backward: tuple[float, ...], layer: i
         device=PassShares(sum(forward[:layer]), sum(backward[:layer])),
         server=PassShares(sum(forward[layer:]), sum(backward[layer:])),
     )
+
+
+def server_passes(scenario: Scenario, cut: Cut, batch_of: Callable[[str], int]) -> "ServerPasses":
+    """Return the times of passes through the server's part of the model of `scenario`.
+
+    `scenario.virtual.step` and `.layers` must be known. `batch_of` returns the number of examples
+    in a mini-batch of a device.
+    """
+    virtual = scenario.virtual
+    if virtual.layers is None or virtual.step is None:
+        raise TypeError("virtual.step and virtual.layers must be known")
+    batches = {
+        device.name: batch_of(device.name) / scenario.training.batch_size
+        for device in scenario.nodes
+    }
+    law, shares = virtual.step, cut_shares(*virtual.layers.parts, cut.layer).server
+    if virtual.dense is not None:  # both parts of a pass are parts of a law for the server
+        whole = shares.forward + shares.backward
+        law, shares = virtual.dense, shares.scaled(1 / whole) if whole else PassShares(0.5, 0.5)
+    return ServerPasses(law, shares, batches, scenario.seed)
 
 
 class ServerPasses:

@@ -4,13 +4,10 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from ...core.cut_worker import cut_worker
 from ...core.evaluator import evaluator
 from ...core.falsifying import VERB as FALSIFY
 from ...core.fault_draws import FaultDraws
 from ...core.kept_state import Keeper
-from ...core.layered_worker import layered_worker
-from ...core.worker import worker
 from ...runs.compute_groups import dealt_batches
 from ...scenario import Scenario
 from ...scenario.reshaped_links import reshaped_links
@@ -20,44 +17,23 @@ from ...world.cpu_quota import Quota
 from ...world.laws import Law
 from ...world.link import Side
 from ...world.roles import EVALUATOR
-from .cut_fleet import CutFleet
 from .device.receive_cost import packet, reception
 from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
-from .layered_fleet import LayeredFleet
-from .learning.gradient_handle import (
-    FleetLearning,
-    HandleEncoder,
-    PrefetchedReply,
-    PrefetchedSegment,
-    SegmentHandleEncoder,
-)
-from .learning.lies import LieNow
+from .learning.gradient_handle import LieNow
 from .links.link_group import LinkGroup
 from .links.network import GroupLinks, acknowledgements
 from .links.transmission import LinkConstants
+from .workers import Workers
 
 
 class Fleet:
     """Makes and boots the nodes of a run."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        learning: FleetLearning,
-        size: int,
-        boot: Law,
-        layered: LayeredFleet | None = None,
-        cut: CutFleet | None = None,
-    ) -> None:
-        """The model has `size` parameters; `boot` is the law of a boot's duration.
-
-        With `layered` the devices compute layer by layer; with `cut` they hold the layers before a
-        cut, of `size` parameters.
-        """
-        self._scenario, self._learning, self._size = scenario, learning, size
-        self._boot_law, self._layered, self._cut = boot, layered, cut
-        self._encoder = HandleEncoder()
+    def __init__(self, scenario: Scenario, workers: Workers, size: int, boot: Law) -> None:
+        """Devices hold `size` parameters; `boot` is the law of a boot's duration."""
+        self._scenario, self._workers, self._size = scenario, workers, size
+        self._boot_law = boot
         self._lies = FALSIFY in verbs_of_faults(scenario)
         self.nodes: dict[str, VirtualDevice] = {}
         """Every node by name; empty until `populate`."""
@@ -94,7 +70,7 @@ class Fleet:
                 self.nodes[spec.name] = device
         for device in self.nodes.values():
             self._begin(device, 0)
-        if self._learning.scores:
+        if self._workers.learning.scores:
             self._start_evaluator(surroundings)
 
     def boot(self, device: VirtualDevice) -> None:
@@ -109,27 +85,7 @@ class Fleet:
         seed = self._scenario.seed
         if device.hazards:
             device.fault_draws = FaultDraws(device.hazards, seed, device.name, incarnation)
-        name, timeout, lie = device.name, device.timeout, self._lie(device)
-        if self._cut is not None:
-            device.cut, coder = self._cut.work(name, incarnation, lie), self._cut.coder
-            device.begin(
-                cut_worker(
-                    name, incarnation, coder, self._encoder, self._size, timeout, PrefetchedReply
-                )
-            )
-        elif self._layered is None:
-            device.learner = self._learning.learner(name, incarnation, lie, device.keeper)
-            begun = worker(name, incarnation, self._encoder, self._size, timeout, PrefetchedReply)
-            device.begin(begun)
-        else:
-            device.layered = self._layered.work(name, incarnation, lie)
-            scheduler, pieces = device.layered.scheduler, SegmentHandleEncoder()
-            layout = self._layered.layout
-            device.begin(
-                layered_worker(
-                    name, incarnation, scheduler, pieces, layout, timeout, PrefetchedSegment
-                )
-            )
+        self._workers.begin(device, self._size, self._lie(device))
 
     def _lie(self, device: VirtualDevice) -> LieNow | None:
         """Return a function that tells how `device` lies; None if no fault lets devices lie."""
@@ -138,8 +94,8 @@ class Fleet:
     def close(self) -> None:
         """Have the schedulers report their last iterations: the run is over."""
         for device in self.nodes.values():
-            if device.layered is not None:
-                device.layered.scheduler.close(device.surroundings.clock.now)
+            if device.passes is not None and device.passes.scheduler is not None:
+                device.passes.scheduler.close(device.surroundings.clock.now)
 
     def _start_evaluator(self, surroundings: Surroundings[VirtualDevice]) -> None:
         """Make the evaluator, on links that take no time, and begin the coroutine."""

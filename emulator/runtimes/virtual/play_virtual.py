@@ -29,13 +29,12 @@ from ...runs.results import ModelOrigin, put_in_order
 from ...runs.session import Session
 from ...runs.step_calibration import with_times
 from ...scenario import Scenario, Timed, timeline
-from ...schedules import Sequential
 from ...units import Seconds
 from ...world.laws import Fixed
-from .layered_fleet import LayeredFleet
 from .learning.trajectory import MeasuredState
 from .run_parts import RunParts, run_parts
 from .virtual_runtime import VirtualRuntime
+from .workers import Workers
 
 PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow")
 _AT_ONCE = Fixed(Seconds(0))
@@ -168,16 +167,17 @@ class _VirtualRun:
         """Describe the run in its folder, unless that is done, then run the events."""
         if self._facts is not None:
             self._describe(self._facts)
-        server = self._server = self._assembled()
+        server, parts = self._assembled(), self._parts
+        self._server, plan = server, self._plan.worker
+        workers = Workers(self._scenario, plan, parts.learning, parts.coder, self._log)
         self._runtime = VirtualRuntime(
             self._scenario,
             server,
-            self._parts.learning,
+            workers,
             self._log,
             self._view,
             self._chores(server),
-            self._layered(),
-            self._parts.cut,
+            parts.passes,
         )
         with _uncollected():
             run(self._scenario, self._session.timeline, self._runtime)
@@ -210,13 +210,6 @@ class _VirtualRun:
             layout=self._layout,
             cut=self._parts.exchange,
         )
-
-    def _layered(self) -> LayeredFleet | None:
-        """Return the maker of the parts of devices that compute layer by layer, if they do."""
-        if self._scenario.training.cutting == Sequential():
-            return None
-        workers = assembly.WorkerAssembly(self._plan.worker, self._layout)
-        return LayeredFleet(self._scenario, self._layout, workers, self._parts.learning, self._log)
 
     def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:
         every, model = self._plan.checkpoint, self._folder.path / "model.npz"

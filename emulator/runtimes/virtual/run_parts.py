@@ -20,13 +20,19 @@ from ...machine.host import cores as usable
 from ...runs.data_split import DataSplit
 from ...scenario import Scenario
 from ...scenario.initial_model import initial_model
-from .cut_fleet import CutFleet
+from .cut_times import ServerPasses, server_passes
 from .learning.gradient_handle import FleetLearning
 from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining
-from .learning.sized_passes import SizedCoder, SizedServerPart
 from .learning.thread_tools import tools_factory
-from .learning.traffic_only import ConstantState, ExpectedSizeCodec, TrafficOnly
+from .learning.traffic_only import (
+    ConstantState,
+    ExpectedSizeCodec,
+    SizedCoder,
+    SizedServerPart,
+    TrafficOnly,
+)
 from .learning.trajectory import measured
+from .workers import CutCoder
 
 
 class RunParts(NamedTuple):
@@ -39,8 +45,10 @@ class RunParts(NamedTuple):
     """The model, or the devices' part of it."""
     exchange: CutExchange | None = None
     """The exchange of activations, if the model is cut."""
-    cut: CutFleet | None = None
-    """Maker of the devices' work, if the model is cut."""
+    coder: CutCoder | None = None
+    """Coder of devices' messages, if the model is cut."""
+    passes: ServerPasses | None = None
+    """Times of the server's passes, if the model is cut."""
 
     @property
     def model(self) -> Saved:
@@ -81,8 +89,8 @@ def run_parts(
     exchange = cut_exchange(
         plan, _server_part(scenario, graph), assembly.server_parameters(plan, saved)
     )
-    fleet = CutFleet(scenario, cut, learning, DeviceCoder(cut), plan.worker.batch_of)
-    return RunParts(learning, codec, state, exchange, fleet)
+    passes = server_passes(scenario, cut, plan.worker.batch_of)
+    return RunParts(learning, codec, state, exchange, DeviceCoder(cut), passes)
 
 
 def _server_part(scenario: Scenario, graph: Path | None) -> ServerPart:
@@ -106,8 +114,8 @@ def _sized_parts(scenario: Scenario, plan: Plan) -> RunParts:
     model = training.network
     part = SizedServerPart(cut, model)
     exchange = cut_exchange(plan, part, ConstantState(model.layout.size - layout.size))
-    fleet = CutFleet(scenario, cut, learning, SizedCoder(cut, model), batch_of)
-    return RunParts(learning, codec, state, exchange, fleet)
+    passes = server_passes(scenario, cut, batch_of)
+    return RunParts(learning, codec, state, exchange, SizedCoder(cut, model), passes)
 
 
 def _steps(scenario: Scenario) -> int:

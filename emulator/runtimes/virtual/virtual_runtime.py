@@ -24,21 +24,20 @@ from .batteries import Batteries
 from .channel import Channel
 from .clock.alarms import Alarms
 from .clock.heap import Heap
-from .cut_fleet import CutFleet
+from .cut_times import ServerPasses
 from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
 from .device_faults import DeviceFaults, DevicePowers
 from .device_memory import DeviceMemory
 from .fleet import Fleet
 from .garbling_dice import Garbling
-from .layered_fleet import LayeredFleet
-from .learning.gradient_handle import FleetLearning
 from .links.link_player import LinkPlayer
 from .links.network import build_links
 from .server_processor import ServerProcessor
 from .traffic_meter import TrafficMeter
 from .virtual_crashes import VirtualCrashes
 from .virtual_server import VirtualServer
+from .workers import Workers
 
 SLICE = 500
 """Events between two looks at the real clock."""
@@ -54,17 +53,15 @@ class VirtualRuntime:
         self,
         scenario: Scenario,
         server: ParameterServer,
-        learning: FleetLearning,
+        workers: Workers,
         log: RunLog,
         view: RunView,
         chores: Sequence[Chore] = (),
-        layered: LayeredFleet | None = None,
-        cut: CutFleet | None = None,
+        passes: ServerPasses | None = None,
     ) -> None:
         """Put the parts together. `scenario.virtual.step` and `.boot` must be known laws.
 
-        With `layered` the devices compute layer by layer; with `cut` they hold the layers before a
-        cut.
+        `passes` times the passes through the server's part of a cut model.
         """
         step, boot = scenario.virtual.step, scenario.virtual.boot
         if step is None or boot is None:
@@ -73,8 +70,8 @@ class VirtualRuntime:
         self.clock = clock = Heap()
         self.links = build_links(clock, scenario)
         self._link_player = LinkPlayer(clock, scenario, self.links)
-        self.fleet = Fleet(scenario, learning, size, boot, layered, cut)
-        self._server, self._learning = server, learning
+        self.fleet = Fleet(scenario, workers, size, boot)
+        self._server, self._learning = server, workers.learning
         self._log, self._view, self._chores = log, view, chores
         self._late_chores: list[Chore] = []  # chores that were due while the server was down
         timeout = Heartbeat.fit(slowest_exchange(scenario, 4 * size)).timeout
@@ -100,7 +97,7 @@ class VirtualRuntime:
             processor,
             encrypted=encrypted,
             checked=checked,
-            passes=cut.passes() if cut else None,
+            passes=passes,
         )
         self._crashes: VirtualCrashes | None = None
         if durability is not None:
@@ -121,7 +118,7 @@ class VirtualRuntime:
             request=channel.request,
             out_of_reach=channel.out_of_reach,
             draw_fault=self._faults.draw,
-            evaluate=learning.evaluate,
+            evaluate=workers.learning.evaluate,
         )
         self._ending = False  # whether no device is left, and the end is planned
         self._beaten = 0.0  # real time of the last beat

@@ -24,11 +24,7 @@ from .channel import Channel
 from .clock.heap import Heap
 from .cut_times import ServerPasses
 from .device.virtual_device import Incoming, VirtualDevice
-from .learning.gradient_handle import (
-    PrefetchedReply,
-    PrefetchedSegment,
-    SegmentedHandle,
-)
+from .learning.gradient_handle import GradientHandle, PrefetchedReply, PrefetchedSegment
 from .server_processor import ServerProcessor
 
 
@@ -134,7 +130,7 @@ class VirtualServer:
             for name, reply in replies:
                 self._processor.compute(now, self._passes.seconds(name, reply))
         free = self._processor.free(now)
-        handles: dict[str, SegmentedHandle] = {}  # of answers in segments, by device
+        handles: dict[str, GradientHandle] = {}  # of answers in segments, by device
         unsent: Replies = []
         for name, reply in replies:
             device, size = self._devices[name], wire.size(reply, **self._sizes)
@@ -154,27 +150,25 @@ class VirtualServer:
             self._server.unsent(unsent, now)
 
     def _prefetched(
-        self, device: VirtualDevice, reply: Reply, handles: dict[str, SegmentedHandle]
+        self, device: VirtualDevice, reply: Reply, handles: dict[str, GradientHandle]
     ) -> Incoming:
         """Return `reply`, or in place of a model a handle on the gradient at that model.
 
         All pieces of an answer share the handle in `handles`.
         """
+        learner = device.learner
         # the server takes no step between its answer and this call, so `pulled` is of that version
-        if isinstance(reply, ModelReply | Patch) and device.learner is not None:
-            handle = device.learner.prefetch(self._server.pulled())
+        if isinstance(reply, ModelReply | Patch) and learner is not None:
+            handle = learner.prefetch(self._server.pulled())
             return PrefetchedReply(reply.ticket, reply.version, handle)
-        if isinstance(reply, ModelReply | Patch) and device.cut is not None:
-            ahead = device.cut.source.prefetch(self._server.pulled())
-            return PrefetchedReply(reply.ticket, reply.version, ahead)
-        if isinstance(reply, ModelSegment | PatchSegment) and device.layered is not None:
+        if isinstance(reply, ModelSegment | PatchSegment) and learner is not None:
             if device.name not in handles:
-                handles[device.name] = device.layered.learner.prefetch(self._server.pulled())
+                handles[device.name] = learner.prefetch(self._server.pulled())
             return self._piece(reply, handles[device.name])
         return reply
 
     def _piece(
-        self, reply: ModelSegment | PatchSegment, handle: SegmentedHandle
+        self, reply: ModelSegment | PatchSegment, handle: GradientHandle
     ) -> PrefetchedSegment:
         """Return `reply` with `handle` in place of its parameters."""
         place, times = self._server.layout.place(reply.segment), reply.times

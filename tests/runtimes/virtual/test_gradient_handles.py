@@ -17,7 +17,11 @@ from emulator.learners.local_training import LocalTraining
 from emulator.runtimes import virtual
 from emulator.runtimes.virtual.learning.gradient_handle import HandleEncoder, PrefetchedReply
 from emulator.runtimes.virtual.learning.job_pool import Pool
-from emulator.runtimes.virtual.learning.prefetching import DevicePrefetcher, GradientSource
+from emulator.runtimes.virtual.learning.prefetching import (
+    DevicePrefetcher,
+    GradientCoding,
+    GradientSource,
+)
 from emulator.runtimes.virtual.learning.thread_tools import Inputs, Labels, ThreadTools
 from emulator.vectors import Frames, NotFinite, Vector
 
@@ -59,7 +63,7 @@ def prefetcher(pool: Pool[ThreadTools], coder: Encoder) -> DevicePrefetcher:
     examples = Subset(Examples(images, np.zeros(8, np.uint8), 1), np.arange(8))
     batches = Batches(examples, 2, "batches")
     source = GradientSource(examples, batches, LocalTraining(0.1))
-    return DevicePrefetcher(pool, source, coder, CODEC, LAYOUT)
+    return DevicePrefetcher(pool, source, GradientCoding(coder, CODEC, LAYOUT))
 
 
 CODEC = TopK(keep=0.5)

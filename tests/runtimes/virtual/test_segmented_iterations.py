@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from emulator.layout import Layout
-from emulator.runtimes.virtual.device.layered_work import LayerTimes
+from emulator.runtimes.virtual.device.passes import LayerTimes
 from emulator.runtimes.virtual.learning.gradient_handle import PrefetchedSegment
 from emulator.runtimes.virtual.links.transmission import BITS, LinkConstants
 from emulator.schedules import DynaComm, IBatch, LayerByLayer, LayerCosts, Sequential, cut, timing
@@ -176,7 +176,7 @@ def test_a_death_ends_the_passes_and_the_pieces(at: float) -> None:
     iteration.begin()
     iteration.clock.at(at, iteration.device.die)
     iteration.clock.run(1e9, 10**6)
-    assert iteration.device.layered is None
+    assert iteration.device.passes is None
     assert len(iteration.server.pieces) == (at > 0.5)
     ends = [span[4] for span in iteration.observed.spans if span[0] in ("forward", "backward")]
     assert all(end <= at for end in ends)

@@ -5,8 +5,7 @@ for a message holds little more than its coroutine: a fleet may have a million s
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from ....core.cut_commands import Activate, ActivationsBack, LossAt
 from ....core.fault_draws import FaultDraws
@@ -22,19 +21,10 @@ from ....core.worker import (
     NodeCoroutine,
     Tell,
 )
-from ....layout import Segment
 from ....world.verbs import Setting
-from ..learning.gradient_handle import (
-    CutHandle,
-    GradientHandle,
-    PrefetchedReply,
-    PrefetchedSegment,
-    VirtualLearner,
-)
+from ..learning.gradient_handle import PrefetchedReply, PrefetchedSegment, VirtualLearner
 from ..links.network import GroupLinks
-from .cut_passes import CutPasses
-from .layered_work import LayeredWork
-from .passes import WholePass
+from .passes import Pass, Passes, WholePass
 from .processor import Processor
 from .receive_cost import Reception
 from .self_played import SelfPlayed
@@ -42,7 +32,8 @@ from .standstill import Standstill
 from .surroundings import Surroundings
 
 Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply] | NodeCoroutine[PrefetchedSegment]
-T = TypeVar("T")
+Work: TypeAlias = Compute[Any] | Forward[Any] | Backward | Activate[Any] | ActivationsBack
+"""A command that keeps the processor busy."""
 
 Incoming: TypeAlias = Reply | PrefetchedReply | PrefetchedSegment
 """A worker is sent PrefetchedReplies and PrefetchedSegments in place of models and their segments;
@@ -53,8 +44,8 @@ class VirtualDevice(Processor):
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
-        *("coroutine", "cut", "fault_draws", "hazards", "held", "inbox", "keeper", "layered"),
-        *("learner", "links", "listed", "number", "played", "reception", "timeout", "until"),
+        *("coroutine", "fault_draws", "hazards", "held", "inbox", "keeper", "learner", "links"),
+        *("listed", "number", "passes", "played", "reception", "timeout", "until"),
     )
 
     def __init__(
@@ -67,10 +58,8 @@ class VirtualDevice(Processor):
         self.hazards: tuple[dict[str, Any], ...] = ()
         self.keeper: Keeper | None = None  # None: no fault lets the node keep its state
         self.coroutine: Coroutine | None = None  # None while the node is down or boots
-        # of a worker that computes whole models, or layer by layer; the evaluator has neither
-        self.learner: VirtualLearner | None = None
-        self.layered: LayeredWork | None = None
-        self.cut: CutPasses | None = None  # of a worker that holds the layers before a cut
+        self.learner: VirtualLearner | None = None  # None: no worker runs
+        self.passes: Passes | None = None  # of a worker with several passes an iteration
         self.reception: Reception | None = None
         self.fault_draws: FaultDraws | None = None
         self.played: SelfPlayed | None = None  # None: no fault ever was the device's to play
@@ -87,7 +76,7 @@ class VirtualDevice(Processor):
     @property
     def works(self) -> bool:
         """Whether a worker runs on the node; the evaluator is none."""
-        return not (self.learner is None and self.layered is None and self.cut is None)
+        return self.learner is not None
 
     @property
     def lie(self) -> Setting | None:
@@ -105,7 +94,7 @@ class VirtualDevice(Processor):
             self.battery.off()
         if self.standstill is not None:
             self.standstill.forget()
-        self.coroutine = self.learner = self.layered = self.cut = None
+        self.coroutine = self.learner = self.passes = None
         if self.played is not None:
             self.played.die()
         self.working = self.inbox = self.until = self.held = None
@@ -157,8 +146,8 @@ class VirtualDevice(Processor):
             work, over = self.reception
             self.quota.spend(now, work * size, over * size)
         held = True
-        if self.layered is not None and isinstance(model, PrefetchedSegment):
-            held = self.layered.arrived(model, size, now)  # from the last piece on
+        if self.passes is not None and isinstance(model, PrefetchedSegment):
+            held = self.passes.arrived(model, size, now)  # from the last piece on
         if held:
             self.held = model.version
 
@@ -199,39 +188,23 @@ class VirtualDevice(Processor):
                 match command:
                     case Tell(message):
                         size = self._request(message)
-                        if self.layered is not None:
-                            self.layered.sent(message, size, surroundings.clock.now)
+                        if self.passes is not None:
+                            self.passes.sent(message, size, surroundings.clock.now)
                     case Await(timeout):
                         if not self.inbox:
                             self._wait(timeout)
                             return
                         result = self.inbox.pop(0)
-                    case Compute(reply):
-                        self._begin_iteration(self._compute, reply.handle)
-                        return
-                    case Forward(piece):
-                        if piece.segment[0] > 1:
-                            self._forward(piece)
-                        else:  # the piece with layer 1 begins an iteration
-                            self._begin_iteration(self._forward, piece)
-                        return
-                    case Backward(segment):
-                        self._backward(segment)
-                        return
-                    case Activate(reply):
-                        self._begin_iteration(self._activate, reply.handle)
+                    case Compute() | Forward() | Backward() | Activate() | ActivationsBack():
+                        self._take_up(command)
                         return
                     case LossAt(answer):
-                        result = self._before_cut.loss(answer)
-                    case ActivationsBack(answer):
-                        now = surroundings.clock.now
-                        self._work(self._before_cut.backward(answer, now, self._finish))
-                        return
+                        result = self._apart.loss(answer)
                     case Evaluate(theta):
                         result = surroundings.evaluate(theta)
                     case Begun(zero):
-                        if self.layered is not None:
-                            self.layered.scheduler.started(zero)
+                        if self.passes is not None and self.passes.scheduler is not None:
+                            self.passes.scheduler.started(zero)
         except StopIteration:
             self.coroutine = None
 
@@ -264,63 +237,67 @@ class VirtualDevice(Processor):
             self.until = None
             self._live(None)
 
-    # -- the beginning of an iteration -----------------------------------------------------------
+    # -- computations ----------------------------------------------------------------------------
 
-    def _begin_iteration(self, compute: Callable[[T], None], argument: T) -> None:
-        """Begin an iteration with `compute(argument)`, after the wait of a lag if it has one."""
+    def _take_up(self, work: Work) -> None:
+        """Begin `work`; if it begins an iteration, after the wait of a lag if it has one."""
+        match work:
+            case Backward() | ActivationsBack():
+                self._compute(work)
+                return
+            case Forward(piece) if piece.segment[0] > 1:
+                self._compute(work)
+                return
         who = self.surroundings.seed, self.name, self.incarnation
         wait = self.played.wait(*who) if self.played else 0.0
         if wait:
             until = self.surroundings.clock.now + wait
-            self.surroundings.clock.at(until, self._waited, self.incarnation, compute, argument)
+            self.surroundings.clock.at(until, self._waited, self.incarnation, work)
         else:
-            self._begin_computing(compute, argument)
+            self._begin_iteration(work)
 
-    def _waited(self, incarnation: int, compute: Callable[[T], None], argument: T) -> None:
+    def _waited(self, incarnation: int, work: Work) -> None:
         """Go on after a lag. A wait that ends in a pause ends with the pause."""
         if incarnation != self.incarnation:
             return
-        if self.standstill and self.standstill.delays(self._waited, incarnation, compute, argument):
+        if self.standstill and self.standstill.delays(self._waited, incarnation, work):
             return
-        self._begin_computing(compute, argument)
+        self._begin_iteration(work)
 
-    def _begin_computing(self, compute: Callable[[T], None], argument: T) -> None:
+    def _begin_iteration(self, work: Work) -> None:
         """Draw the faults of the iteration, and compute unless the device is down by now."""
         if not self.surroundings.draw_fault(self):
             if self.played is not None:
                 self.played.begin_iteration()
-            compute(argument)
+            self._compute(work)
 
-    # -- computations ----------------------------------------------------------------------------
+    def _compute(self, work: Work) -> None:
+        self._work(self._pass(work, self.surroundings.clock.now))
 
-    def _compute(self, handle: GradientHandle) -> None:
-        handle.begin()
-        now, work = self.surroundings.clock.now, self._step_time(handle.steps)
-        self._work(WholePass(now, now, work, self._finish(now, work), handle))
+    def _pass(self, work: Work, now: float) -> Pass:
+        """Return the plan of `work` from the time `now` on.
 
-    def _forward(self, piece: PrefetchedSegment) -> None:
-        layered, now = self._layer_by_layer, self.surroundings.clock.now
-        if piece.segment[0] == 1:
-            # one draw for each iteration, as for a whole model: its layers share it
-            layered.begin(piece.handle, self._step_time())
-        self._work(layered.forward(piece.segment, now, self._finish))
-
-    def _backward(self, segment: Segment) -> None:
-        now = self.surroundings.clock.now
-        self._work(self._layer_by_layer.backward(segment, now, self._finish))
-
-    def _activate(self, handle: CutHandle) -> None:
-        step, now = self._step_time(), self.surroundings.clock.now
-        self._work(self._before_cut.forward(handle, step, now, self._finish))
-
-    @property
-    def _before_cut(self) -> CutPasses:
-        if self.cut is None:
-            raise RuntimeError(f"{self.name} holds no part of a cut model")
-        return self.cut
+        An iteration has one draw of the time of a step, which all its passes share.
+        """
+        match work:
+            case Compute(reply):
+                reply.handle.begin()
+                seconds = self._step_time(reply.handle.steps)
+                return WholePass(now, now, seconds, self._finish(now, seconds), reply.handle)
+            case Activate(reply):
+                self._apart.begin(reply.handle, self._step_time())
+                return self._apart.forward((1, 1), now, self._finish)
+            case Forward(piece):
+                if piece.segment[0] == 1:
+                    self._apart.begin(piece.handle, self._step_time())
+                return self._apart.forward(piece.segment, now, self._finish)
+            case Backward(segment):
+                return self._apart.backward(segment, now, self._finish)
+            case ActivationsBack(answer):
+                return self._apart.backward_from(answer, now, self._finish)
 
     @property
-    def _layer_by_layer(self) -> LayeredWork:
-        if self.layered is None:
+    def _apart(self) -> Passes:
+        if self.passes is None:
             raise RuntimeError(f"{self.name} computes whole models only")
-        return self.layered
+        return self.passes

@@ -1,6 +1,7 @@
-"""Handles on gradients: background threads compute while virtual time goes on."""
+"""Handles on iterations: background threads compute while virtual time goes on."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ....core.cut_commands import LossGradient
 from ....core.kept_state import Keeper
@@ -8,40 +9,31 @@ from ....core.messages import Times
 from ....layout import Segment
 from ....learners.base import Activated, Evaluation
 from ....vectors import Frames, Vector
-from .lies import LieNow
+from ....world.verbs import Setting
+
+LieNow: TypeAlias = Callable[[], Setting | None]
+"""Returns the setting under which a device lies at this moment; None: it does not."""
 
 
 class GradientHandle(Protocol):
-    """A handle on a gradient, perhaps not computed yet, of a device's next mini-batches."""
+    """A handle on a gradient of a device's next mini-batches, perhaps not computed yet.
+
+    A device computes and pushes the gradient whole (`segment` is None), or in segments of layers,
+    the last layers first.
+    """
 
     size: int
-    """Number of parameters of the model."""
+    """Number of parameters that the device holds."""
     steps: int
     """Number of mini-batches that the gradient takes."""
 
-    def begin(self) -> None:
-        """Begin the device's computation, so the gradient is sure to be pushed."""
+    def begin(self, segment: Segment | None = None) -> None:
+        """Begin the device's computation of `segment`, so its gradient is sure to be encoded."""
 
     def loss(self) -> float:
         """Return the mean loss over the mini-batches, after a wait if necessary."""
 
-    def frames(self) -> Frames:
-        """Return the encoded gradient; raise NotFinite if the gradient is not finite."""
-
-
-class SegmentedHandle(Protocol):
-    """A handle on a gradient that a device computes and pushes in segments of layers."""
-
-    def begin(self, segment: Segment) -> None:
-        """Begin the backward pass of `segment`, so its gradient is sure to be encoded.
-
-        Segments come last layers first, as they are pushed.
-        """
-
-    def loss(self) -> float:
-        """Return the mean loss over the mini-batch, after a wait if necessary."""
-
-    def frames(self, segment: Segment) -> Frames:
+    def frames(self, segment: Segment | None = None) -> Frames:
         """Return the encoded gradient of `segment`; raise NotFinite if it is not finite."""
 
 
@@ -59,10 +51,10 @@ class CutHandle(Protocol):
     def loss_at(self, logits: Vector) -> LossGradient:
         """Return the mean loss of the mini-batch at `logits`, and its gradient."""
 
-    def begin(self, slopes: Vector) -> None:
+    def begin_from(self, slopes: Vector) -> None:
         """Begin the backward pass from the gradient by the activations, `slopes`."""
 
-    def frames(self) -> Frames:
+    def frames(self, segment: Segment | None = None) -> Frames:
         """Return the encoded gradient; raise NotFinite if the gradient is not finite."""
 
 
@@ -98,7 +90,7 @@ class PrefetchedSegment(NamedTuple):
     """Number of parameters of the layers of `segment`."""
     times: Times | None
     """With the first piece of an answer; None: a later piece."""
-    handle: SegmentedHandle
+    handle: GradientHandle
 
 
 class HandleEncoder:
@@ -112,30 +104,19 @@ class HandleEncoder:
 class SegmentHandleEncoder:
     """The encoder of a worker that pushes in segments: the threads have encoded already."""
 
-    def encode(self, segment: Segment, gradient: SegmentedHandle, /) -> Frames:
+    def encode(self, segment: Segment, gradient: GradientHandle, /) -> Frames:
         """Return the frames of `segment`; raise NotFinite if its gradient is not finite."""
         return gradient.frames(segment)
 
 
 class VirtualLearner(Protocol):
-    """Computes the gradients of a device, from a boot to the next crash."""
+    """Computes the iterations of a device, from a boot to the next crash."""
 
-    def prefetch(self, theta: Vector) -> GradientHandle:
-        """Begin to compute the gradient of the next mini-batches at the model `theta`."""
+    def prefetch(self, theta: Vector) -> Any:
+        """Begin to compute the next iteration at `theta`, the parameters that the device holds.
 
-
-class SegmentedLearner(Protocol):
-    """Computes the gradients of a device that computes layer by layer, until the next crash."""
-
-    def prefetch(self, theta: Vector) -> SegmentedHandle:
-        """Begin to compute the gradient of the next mini-batch at the model `theta`."""
-
-
-class CutSource(Protocol):
-    """Computes the passes of a device that holds the layers before a cut, until the next crash."""
-
-    def prefetch(self, theta: Vector) -> CutHandle:
-        """Begin to compute the activations of the next mini-batch at the device's part `theta`."""
+        Return a GradientHandle, or a CutHandle if the model is cut.
+        """
 
 
 class FleetLearning(Protocol):
@@ -156,14 +137,6 @@ class FleetLearning(Protocol):
         `lie` tells how the device lies; None: no fault lets the device lie. The learner goes on
         from the state in `keeper`, and keeps its own there after each push.
         """
-
-    def segmented(
-        self, device: str, incarnation: int, lie: LieNow | None = None
-    ) -> SegmentedLearner:
-        """Return a learner for an incarnation of `device` that computes layer by layer."""
-
-    def cut(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutSource:
-        """Return a learner for an incarnation of `device` that holds the layers before a cut."""
 
     def evaluate(self, theta: Vector) -> Evaluation:
         """Return the result of the model `theta` over the test set."""

@@ -20,13 +20,9 @@ from ....learners.base import Evaluation, evaluation
 from ....learners.device import CHUNK
 from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, Vector
-from .cut_prefetching import CutPrefetcher
-from .gradient_handle import CutSource, SegmentedLearner, VirtualLearner
+from .gradient_handle import LieNow, VirtualLearner
 from .job_pool import Pool
-from .keeping import KeepingPrefetcher
-from .lies import LieNow, Lies
-from .prefetching import DevicePrefetcher, GradientSource
-from .segment_prefetching import SegmentPrefetcher
+from .prefetching import CutPrefetcher, DevicePrefetcher, GradientCoding, GradientSource, Lies
 from .thread_tools import ThreadTools
 
 
@@ -59,9 +55,9 @@ class PrefetchedTraining:
         self, plan: WorkerPlan, layout: Layout, split: DataSplit, tools: Sequence[ThreadTools]
     ) -> None:
         """`layout` is the model's layout; `tools` holds an item per thread, at least one item."""
-        self._split, self._local, self._seed = split, plan.local, plan.seed
-        self._layout = held_layout(plan, layout)
+        self._split, self._plan, self._layout = split, plan, held_layout(plan, layout)
         self._assembly = WorkerAssembly(plan, layout)
+        self._segmented = self._assembly.segmented
         self._pool = Pool(tools)
 
     def learner(
@@ -71,36 +67,19 @@ class PrefetchedTraining:
         lie: LieNow | None = None,
         keeper: Keeper | None = None,
     ) -> VirtualLearner:
-        source, codec = self._source(device, incarnation), self._assembly.codec
-        encoder = self._assembly.encoder(device, incarnation, source.batches)
-        lies = self._lies(device, incarnation, lie)
-        learner = DevicePrefetcher(self._pool, source, encoder, codec, self._layout, lies)
-        if keeper is None:
-            return learner
-        return KeepingPrefetcher(learner, encoder, source.batches, keeper)
-
-    def segmented(
-        self, device: str, incarnation: int, lie: LieNow | None = None
-    ) -> SegmentedLearner:
-        source, codec = self._source(device, incarnation), self._assembly.codec
-        encoder = self._assembly.segment_encoder(device, incarnation, source.batches)
-        lies = self._lies(device, incarnation, lie)
-        return SegmentPrefetcher(self._pool, source, encoder, codec, self._layout, lies)
-
-    def cut(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutSource:
-        source, codec = self._source(device, incarnation), self._assembly.codec
-        encoder = self._assembly.encoder(device, incarnation, source.batches)
-        examples, batches = source.examples, source.batches
-        lies = self._lies(device, incarnation, lie)
-        return CutPrefetcher(self._pool, examples, batches, encoder, codec, self._layout, lies)
-
-    def _lies(self, device: str, incarnation: int, lie: LieNow | None) -> Lies | None:
-        return Lies(Falsifier(self._seed, device, incarnation), lie) if lie else None
-
-    def _source(self, device: str, incarnation: int) -> GradientSource:
         examples = Subset(self._split.data.train, self._split.parts[device])
         batches = self._assembly.batches(device, incarnation, examples)
-        return GradientSource(examples, batches, self._local)
+        made = self._assembly.segment_encoder if self._segmented else self._assembly.encoder
+        coding = GradientCoding(
+            made(device, incarnation, batches),
+            self._assembly.codec,
+            self._layout,
+            Lies(Falsifier(self._plan.seed, device, incarnation), lie) if lie else None,
+        )
+        if self._plan.cut is not None:
+            return CutPrefetcher(self._pool, examples, batches, coding)
+        source = GradientSource(examples, batches, self._plan.local)
+        return DevicePrefetcher(self._pool, source, coding, keeper)
 
     def evaluate(self, theta: Vector) -> Evaluation:
         test = self._split.data.test

@@ -1,26 +1,36 @@
-"""Gradients in virtual time, computed ahead by background threads.
+"""Iterations of devices in virtual time, computed ahead by background threads.
 
 A gradient is determined as soon as the server sends the model: the mini-batch is the device's next
 one. So its computation begins at that moment, on all cores beside those of other devices, while a
 handle travels through virtual time. The number of threads changes no bit of the result.
+
+The gradient of a device that pushes in segments is the whole graph's, so that no cut changes a bit;
+its segments are encoded one by one. Of a model that is cut between device and server, the
+activations are determined as soon as the server sends the device's part, and the gradient as soon
+as the server answers the activations.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ....codecs.base import Codec, Encoder
 from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.feedback import StatelessEncoder
+from ....codecs.segment_encoder import SegmentEncoder
+from ....core.cut_commands import LossGradient
+from ....core.falsifying import Falsifier
+from ....core.kept_state import Keeper, go_on, kept
 from ....datasets.examples import Subset
-from ....layout import Layout
+from ....layout import Layout, Segment
+from ....learners.base import Activated
 from ....learners.batches import Batches
+from ....learners.cut_learner import DeviceNetwork
 from ....learners.local_steps import descend, draw
 from ....learners.local_training import LocalTraining
 from ....vectors import Frames, NotFinite, Vector
-from .gradient_handle import GradientHandle
+from .gradient_handle import CutHandle, GradientHandle, LieNow
 from .job_pool import Job, Pool
-from .lies import Falsified, Lies, honest
 from .thread_tools import ThreadTools
 
 Encoded: TypeAlias = DecodedFrames | NotFinite
@@ -51,13 +61,66 @@ class GradientSource:
         return find, len(drawn)
 
 
-def encoded(encode: Callable[[], Frames], codec: Codec, layout: Layout) -> Encoded:
-    """Return the result of `encode`, decoded already in this thread for the server's sake."""
-    try:
-        frames = encode()
-    except NotFinite as error:
-        return error
-    return DecodedFrames.pair(frames, decode_once(frames, codec, layout))
+@dataclass(frozen=True)
+class Lies:
+    """The lies of one incarnation of a device.
+
+    A lie is chosen when the device begins to compute, in the order of virtual time; the thread that
+    encodes the gradient falsifies it.
+    """
+
+    falsifier: Falsifier
+    now: LieNow
+
+    def begin(self) -> Callable[[Vector, Segment | None], Vector]:
+        """Return what becomes of the gradient that the device begins to compute, or of the layers
+        of a segment."""
+        setting, falsifier = self.now(), self.falsifier
+        return lambda gradient, segment: falsifier.falsify(gradient, setting, segment)
+
+
+@dataclass(frozen=True)
+class GradientCoding:
+    """The encoding of one device's gradients."""
+
+    encoder: Encoder | SegmentEncoder
+    codec: Codec
+    """The codec that `encoder` belongs to."""
+    layout: Layout
+    """Layout of the layers that the device holds."""
+    lies: Lies | None = None
+    """Lies of a device that a fault lets lie."""
+
+    @property
+    def stateless(self) -> bool:
+        """Whether the frames depend on the gradient alone, so it may be encoded at any time."""
+        return not self.lies and isinstance(self.encoder, StatelessEncoder)
+
+    def begin(self, segment: Segment | None = None) -> Callable[[Vector], Encoded]:
+        """Return the function that encodes the gradient which the device begins to compute.
+
+        It encodes the layers of `segment` out of the gradient; all of it without.
+        """
+        falsified = self.lies.begin() if self.lies else None
+
+        def encode(gradient: Vector) -> Encoded:
+            piece = gradient if segment is None else gradient[self.layout.place(segment)]
+            return self.encoded(falsified(piece, segment) if falsified else piece, segment)
+
+        return encode
+
+    def encoded(self, gradient: Vector, segment: Segment | None = None) -> Encoded:
+        """Return the encoded `gradient`, decoded already in this thread for the server's sake."""
+        try:
+            if isinstance(self.encoder, SegmentEncoder):
+                assert segment is not None  # of a device that pushes in segments
+                frames = self.encoder.encode(segment, gradient)
+            else:
+                frames = self.encoder.encode(gradient)
+        except NotFinite as error:
+            return error
+        layout = self.layout if segment is None else self.layout.part(segment)
+        return DecodedFrames.pair(frames, decode_once(frames, self.codec, layout))
 
 
 class DevicePrefetcher:
@@ -67,33 +130,41 @@ class DevicePrefetcher:
         self,
         pool: Pool[ThreadTools],
         source: GradientSource,
-        encoder: Encoder,
-        codec: Codec,
-        layout: Layout,
-        lies: Lies | None = None,
+        coding: GradientCoding,
+        keeper: Keeper | None = None,
     ) -> None:
-        """`encoder` belongs to `codec`; `lies` are those of a device that a fault lets lie."""
-        self._pool, self._source, self._lies = pool, source, lies
-        self._encoder, self._codec, self._layout = encoder, codec, layout
+        """Go on from the state in `keeper`, and keep the device's state there after each push."""
+        self._pool, self._source, self._coding, self._keeper = pool, source, coding, keeper
+        if keeper is not None and keeper.state is not None:
+            go_on(self._whole_encoder, source.batches, keeper.state)
 
     def prefetch(self, theta: Vector) -> GradientHandle:
-        find, steps = self._source.job(theta)
-        if self._lies or not isinstance(self._encoder, StatelessEncoder):
-            return _EncodedWhenBegun(theta.size, steps, self._pool, find, self._begin)
+        (find, steps), coding = self._source.job(theta), self._coding
+        if coding.stateless and self._keeper is None:
 
-        def find_and_encode(tools: ThreadTools) -> tuple[Encoded, float]:
-            gradient, loss = find(tools)
-            return self._encode(gradient), loss
+            def find_and_encode(tools: ThreadTools) -> tuple[Encoded, float]:
+                gradient, loss = find(tools)
+                return coding.encoded(gradient), loss
 
-        return _EncodedAtOnce(theta.size, steps, self._pool.submit(find_and_encode))
+            return _EncodedAtOnce(theta.size, steps, self._pool.submit(find_and_encode))
+        return _EncodedWhenBegun(theta.size, steps, self._pool, find, coding.begin, self._pushed())
 
-    def _begin(self) -> Callable[[Vector], Encoded]:
-        """Return the function that encodes the gradient which the device begins to compute."""
-        falsified: Falsified = self._lies.begin() if self._lies else honest
-        return lambda gradient: self._encode(falsified(gradient, None))
+    def _pushed(self) -> Callable[[], None] | None:
+        """Return the function to call once the gradient of the last mini-batch is pushed."""
+        if (keeper := self._keeper) is None:
+            return None
+        # a later model may be on its way, with further mini-batches, when this gradient is pushed
+        position, encoder = self._source.batches.position(), self._whole_encoder
 
-    def _encode(self, gradient: Vector) -> Encoded:
-        return encoded(lambda: self._encoder.encode(gradient), self._codec, self._layout)
+        def keep() -> None:
+            keeper.state = kept(encoder, position)
+
+        return keep
+
+    @property
+    def _whole_encoder(self) -> Encoder:
+        assert not isinstance(self._coding.encoder, SegmentEncoder)  # `check` has refused others
+        return self._coding.encoder
 
 
 class _EncodedAtOnce:
@@ -104,53 +175,127 @@ class _EncodedAtOnce:
     def __init__(self, size: int, steps: int, result: Job[tuple[Encoded, float]]) -> None:
         self.size, self.steps, self._result = size, steps, result
 
-    def begin(self) -> None:
+    def begin(self, segment: Segment | None = None) -> None:
         pass
 
     def loss(self) -> float:
         return self._result.result()[1]
 
-    def frames(self) -> Frames:
-        return encoded_frames(self._result.result()[0])
+    def frames(self, segment: Segment | None = None) -> Frames:
+        return _encoded_frames(self._result.result()[0])
 
 
 class _EncodedWhenBegun:
-    """A GradientHandle: the gradient is encoded once the device has begun to compute.
+    """A GradientHandle: a segment is encoded once the device has begun to compute the segment.
 
     The encoder has a memory, which counts each gradient that it is given as sent. Before the device
-    has begun it may still crash, or never receive the model; then nothing is sent.
+    has begun it may still crash, or never receive the model; then nothing is sent. A worker asks
+    for the frames of a segment before it begins the next segment, so the encoder meets the segments
+    in their order, however many threads there are.
     """
 
-    __slots__ = ("_begin", "_frames", "_pool", "_result", "size", "steps")
+    __slots__ = ("_begin", "_pieces", "_pool", "_pushed", "_result", "size", "steps")
 
     def __init__(
         self,
         size: int,
         steps: int,
         pool: Pool[ThreadTools],
-        find: Callable[[ThreadTools], tuple[Vector, float]],
-        begin: Callable[[], Callable[[Vector], Encoded]],
+        find: GradientJob,
+        begin: Callable[[Segment | None], Callable[[Vector], Encoded]],
+        pushed: Callable[[], None] | None,
     ) -> None:
-        """`begin` returns the function that encodes this gradient, once the device has begun."""
-        self.size, self.steps = size, steps
-        self._pool, self._begin = pool, begin
-        self._result = pool.submit(find)
-        self._frames: Job[Encoded] | None = None
+        """`begin` returns the function that encodes a segment, once the device computes it.
 
-    def begin(self) -> None:
-        result, encode = self._result, self._begin()
-        self._frames = self._pool.submit(lambda tools: encode(result.awaited()[0]))
+        `pushed` is called when the frames are taken for the push.
+        """
+        self.size, self.steps = size, steps
+        self._pool, self._begin, self._pushed = pool, begin, pushed
+        self._result = pool.submit(find)
+        self._pieces: dict[Segment | None, Job[Encoded]] = {}
+
+    def begin(self, segment: Segment | None = None) -> None:
+        result, encode = self._result, self._begin(segment)
+        self._pieces[segment] = self._pool.submit(lambda tools: encode(result.awaited()[0]))
 
     def loss(self) -> float:
         return self._result.result()[1]
 
-    def frames(self) -> Frames:
-        if self._frames is None:
+    def frames(self, segment: Segment | None = None) -> Frames:
+        if segment not in self._pieces:
             raise RuntimeError("frames were asked for before the device began to compute")
-        return encoded_frames(self._frames.result())
+        frames = _encoded_frames(self._pieces.pop(segment).result())
+        if self._pushed is not None:
+            self._pushed()
+        return frames
 
 
-def encoded_frames(encoded: Encoded) -> Frames:
+@dataclass(frozen=True)
+class CutPrefetcher:
+    """A VirtualLearner of a device that holds the layers before a cut."""
+
+    pool: Pool[ThreadTools]
+    examples: Subset
+    batches: Batches
+    """Draws the mini-batches out of `examples`."""
+    coding: GradientCoding
+
+    def prefetch(self, theta: Vector) -> CutHandle:
+        # drawn here, in the order of virtual time: the threads run jobs in any order
+        return _CutIteration(self, theta, self.batches.draw())
+
+
+class _CutIteration:
+    """A CutHandle.
+
+    No thread keeps tensors between the two passes: the backward pass computes the forward pass once
+    more, so a fleet takes no more memory than its mini-batches' numbers.
+    """
+
+    __slots__ = ("_activated", "_drawn", "_frames", "_source", "_theta", "rows", "size")
+
+    def __init__(self, source: CutPrefetcher, theta: Vector, drawn: Any) -> None:
+        self.size, self.rows = theta.size, len(drawn)
+        self._source, self._theta, self._drawn = source, theta, drawn
+        self._activated = source.pool.submit(self._forward)
+        self._frames: Job[Encoded] | None = None
+
+    def activated(self) -> Activated:
+        return self._activated.result()
+
+    def loss_at(self, logits: Vector) -> LossGradient:
+        _, labels = self._source.examples.batch(self._drawn)
+        job = self._source.pool.submit(lambda tools: _part(tools).loss(logits, labels))
+        return LossGradient(*job.result())
+
+    def begin_from(self, slopes: Vector) -> None:
+        source, theta, drawn = self._source, self._theta, self._drawn
+        encode = source.coding.begin()
+
+        def find_and_encode(tools: ThreadTools) -> Encoded:
+            examples, _ = source.examples.batch(drawn)
+            return encode(_part(tools).gradient(theta, examples, slopes))
+
+        self._frames = source.pool.submit(find_and_encode)
+
+    def frames(self, segment: Segment | None = None) -> Frames:
+        if self._frames is None:
+            raise RuntimeError("frames were asked for before the backward pass began")
+        return _encoded_frames(self._frames.result())
+
+    def _forward(self, tools: ThreadTools) -> Activated:
+        examples, labels = self._source.examples.batch(self._drawn)
+        activations, _ = _part(tools).forward(self._theta, examples)
+        return Activated(activations, self.rows, labels.reshape(-1))
+
+
+def _part(tools: ThreadTools) -> DeviceNetwork[Any]:
+    if tools.part is None:
+        raise RuntimeError("these tools compute whole models")
+    return tools.part
+
+
+def _encoded_frames(encoded: Encoded) -> Frames:
     """Return the frames of `encoded`, or raise the error that stands for them."""
     if isinstance(encoded, NotFinite):
         raise encoded

@@ -3,8 +3,9 @@
 They serve fleets too large to train, to see which devices wait and how many bytes pass.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,23 @@ from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.expected_update import expected_update
+from ....core.activation_values import ActivationCoding, CodedActivations
+from ....core.cut_commands import LossGradient
 from ....core.kept_state import Keeper
+from ....core.messages import ActivationGradient, Logits
+from ....core.plan import Cut
 from ....core.staging import Parts, merged
 from ....layout import Layout, Segment
-from ....learners.base import Evaluation
+from ....learners.base import Activated, Evaluation, Slopes
+from ....models import Model
 from ....optimizers.base import OptimizerState
-from ....vectors import Frames, Gradient, Vector
-from .gradient_handle import (
-    CutSource,
-    GradientHandle,
-    SegmentedHandle,
-    SegmentedLearner,
-    VirtualLearner,
-)
-from .lies import LieNow
-from .sized_passes import SamePasses
+from ....vectors import Buffer, Frames, Gradient, Vector
+from .gradient_handle import LieNow, VirtualLearner
+
+_NOTHING: Vector = np.empty(0, np.float32)
+_NO_LABELS: NDArray[np.int32] = np.empty(0, np.int32)
+_UNKNOWN = float("nan")
+"""Loss of a run in which nobody learns."""
 
 
 class ExpectedFrames(DecodedFrames):
@@ -147,6 +150,7 @@ class TrafficOnly:
         `rows` returns the number of examples in a mini-batch of a device.
         """
         self._size, self._codec, self._steps, self._rows = size, codec, steps, rows
+        self._same: dict[int, SameIteration] = {}  # by number of examples in a mini-batch
 
     def learner(
         self,
@@ -155,15 +159,10 @@ class TrafficOnly:
         lie: LieNow | None = None,
         keeper: Keeper | None = None,
     ) -> VirtualLearner:
-        return self._whole
-
-    def segmented(
-        self, device: str, incarnation: int, lie: LieNow | None = None
-    ) -> SegmentedLearner:
-        return self._pieces
-
-    def cut(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutSource:
-        return SamePasses(self._size, self._rows(device), self._codec.frames)
+        rows = self._rows(device)
+        if rows not in self._same:  # one for all devices: a fleet may have a million
+            self._same[rows] = SameIteration(self._size, self._steps, rows, self._codec)
+        return self._same[rows]
 
     def evaluate(self, theta: Vector) -> Evaluation:
         raise RuntimeError("there is nothing to evaluate")
@@ -171,48 +170,75 @@ class TrafficOnly:
     def close(self) -> None:
         pass
 
-    @cached_property
-    def _whole(self) -> "_SameGradient":
-        return _SameGradient(self._size, self._steps, self._codec.frames)
 
-    @cached_property
-    def _pieces(self) -> "_SamePieces":
-        return _SamePieces(self._codec)
+class SameIteration:
+    """A VirtualLearner, and its GradientHandle or CutHandle, without any computation."""
 
+    def __init__(self, size: int, steps: int, rows: int, codec: ExpectedSizeCodec) -> None:
+        """A device holds `size` parameters; a mini-batch has `rows` examples."""
+        self.size, self.steps, self.rows, self._codec = size, steps, rows, codec
 
-class _SameGradient:
-    """A VirtualLearner and a GradientHandle without any computation."""
-
-    def __init__(self, size: int, steps: int, frames: Frames) -> None:
-        self.size, self.steps, self._frames = size, steps, frames
-
-    def prefetch(self, theta: Vector) -> GradientHandle:
+    def prefetch(self, theta: Vector) -> "SameIteration":
         return self
 
-    def begin(self) -> None:
+    def activated(self) -> Activated:
+        return Activated(_NOTHING, self.rows, _NO_LABELS)
+
+    def loss_at(self, logits: Vector) -> LossGradient:
+        return LossGradient(_UNKNOWN, logits)
+
+    def begin(self, segment: Segment | None = None) -> None:
+        pass
+
+    def begin_from(self, slopes: Vector) -> None:
         pass
 
     def loss(self) -> float:
-        return float("nan")
+        return _UNKNOWN
 
-    def frames(self) -> Frames:
-        return self._frames
+    def frames(self, segment: Segment | None = None) -> Frames:
+        return self._codec.frames if segment is None else self._codec.segment(segment)
 
 
-class _SamePieces:
-    """A SegmentedLearner and a SegmentedHandle without any computation."""
+class SizedCoder:
+    """A device's coder for frames of zeros, as long as the frames of a device that learns."""
 
-    def __init__(self, codec: ExpectedSizeCodec) -> None:
-        self._codec = codec
+    def __init__(self, cut: Cut, model: Model) -> None:
+        self._width = model.crossing(cut.layer) * ActivationCoding(cut.values).item
+        self._answers = math.prod(model.task.answers) if cut.labels == "sent" else None
+        self._zeros = cache(bytes)  # one frame of each size for all devices
 
-    def prefetch(self, theta: Vector) -> SegmentedHandle:
-        return self
+    def activations(self, activated: Activated) -> CodedActivations:
+        rows = activated.rows
+        labels = None if self._answers is None else self._zeros(4 * rows * self._answers)
+        return CodedActivations(rows, self._zeros(rows * self._width), labels)
 
-    def begin(self, segment: Segment) -> None:
-        pass
+    def logit_gradient(self, gradient: Vector) -> Buffer:
+        return self._zeros(4 * gradient.size)
 
-    def loss(self) -> float:
-        return float("nan")
+    def slopes(self, answer: ActivationGradient, rows: int) -> Vector:
+        return _NOTHING
 
-    def frames(self, segment: Segment) -> Frames:
-        return self._codec.segment(segment)
+    def logits(self, answer: Logits) -> Vector:
+        return np.frombuffer(answer.logits, np.float32)
+
+
+class SizedServerPart:
+    """A ServerPart that answers with zeros."""
+
+    def __init__(self, cut: Cut, model: Model) -> None:
+        layers = len(model.layout.layers)
+        self._size = model.layout.part((cut.layer + 1, layers)).size
+        self._outputs = math.prod(model.task.answers) * model.task.classes
+        self._zeros = cache(lambda size: np.zeros(size, np.float32))
+
+    def slopes(self, weights: Vector, activations: Vector, rows: int, labels: Any) -> Slopes:
+        return Slopes(_UNKNOWN, self._zeros(activations.size), self._zeros(self._size))
+
+    def logits(self, weights: Vector, activations: Vector, rows: int) -> Vector:
+        return self._zeros(rows * self._outputs)
+
+    def slopes_of(
+        self, weights: Vector, activations: Vector, rows: int, logit_gradient: Vector
+    ) -> tuple[Vector, Vector]:
+        return self._zeros(activations.size), self._zeros(self._size)

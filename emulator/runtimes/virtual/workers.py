@@ -1,0 +1,88 @@
+"""The workers of devices in virtual time: a coroutine, a learner and passes for each boot."""
+
+from typing import Any, Protocol
+
+from ...core.assembly import WorkerAssembly
+from ...core.cut_worker import ActivationCoder, cut_worker
+from ...core.layered_worker import layered_worker
+from ...core.plan import WorkerPlan
+from ...core.scheduler import Scheduler
+from ...core.worker import worker
+from ...layout import Layout
+from ...log.writing import RunLog
+from ...runs.device_costs import device_costs
+from ...runs.expected_costs import update_sizes
+from ...scenario import Scenario
+from .cut_times import cut_shares
+from .device.passes import LayerTimes, Passes, SlopesDecoder
+from .device.virtual_device import VirtualDevice
+from .learning.gradient_handle import (
+    FleetLearning,
+    HandleEncoder,
+    LieNow,
+    PrefetchedReply,
+    PrefetchedSegment,
+    SegmentHandleEncoder,
+)
+
+
+class CutCoder(ActivationCoder[Any], SlopesDecoder, Protocol):
+    """Codes the messages of a device at its end of the cut."""
+
+
+class Workers:
+    """Begins the workers of devices: on whole models, in segments of layers, or before a cut."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        plan: WorkerPlan,
+        learning: FleetLearning,
+        coder: CutCoder | None,
+        log: RunLog,
+    ) -> None:
+        """`scenario.virtual.layers` must be known unless the devices compute whole models.
+
+        `coder` belongs to a model that is cut. `log` takes the records of schedulers.
+        """
+        self.learning, self._coder, self._log = learning, coder, log
+        self._layout: Layout = scenario.training.layout
+        self._assembly, self._encoder = WorkerAssembly(plan, self._layout), HandleEncoder()
+        if self._assembly.segmented:
+            push = update_sizes(scenario.training.codec, self._layout)
+            self._priors = device_costs(scenario, self._layout, push)
+        if self._assembly.segmented or plan.cut is not None:
+            if scenario.virtual.layers is None:
+                raise TypeError("virtual.layers must be known")
+            self._times = LayerTimes(*scenario.virtual.layers.parts)
+        if plan.cut is not None:  # both parts of a step are one piece of work
+            share = cut_shares(*self._times, plan.cut.layer).device
+            self._times = LayerTimes((share.forward,), (share.backward,))
+
+    def begin(self, device: VirtualDevice, size: int, lie: LieNow | None) -> None:
+        """Begin the worker of the present incarnation of `device`.
+
+        The device holds `size` parameters; `lie` as `FleetLearning` takes it.
+        """
+        name, incarnation, timeout = device.name, device.incarnation, device.timeout
+        device.learner = self.learning.learner(name, incarnation, lie, device.keeper)
+        if self._coder is not None:
+            device.passes = Passes(self._times, decoder=self._coder)
+            given = self._coder, self._encoder, size, timeout, PrefetchedReply
+            device.begin(cut_worker(name, incarnation, *given))
+        elif (scheduler := self._scheduler(name)) is not None:
+            device.passes = Passes(self._times, scheduler)
+            pieces = SegmentHandleEncoder(), self._layout, timeout, PrefetchedSegment
+            device.begin(layered_worker(name, incarnation, scheduler, *pieces))
+        else:
+            whole = self._encoder, size, timeout, PrefetchedReply
+            device.begin(worker(name, incarnation, *whole))
+
+    def _scheduler(self, device: str) -> Scheduler | None:
+        """Make a scheduler; None if model and update travel whole.
+
+        A crash forgets measurements, so the first plan of each incarnation is made from the prior.
+        """
+        if not self._assembly.segmented:
+            return None
+        return self._assembly.scheduler(device, self._priors[device], self._log.write)
