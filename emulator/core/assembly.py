@@ -150,7 +150,9 @@ class WorkerAssembly:
 
     def __init__(self, plan: WorkerPlan, layout: Layout) -> None:
         """`layout` is the whole model's."""
-        self._plan, self._layout = plan, held_layout(plan, layout)
+        self._plan = plan
+        self.layout = held_layout(plan, layout)
+        """Layout of what a device holds."""
         self.codec = codecs.make(plan.codec)
         self._pull, self._schedule = pulls.make(plan.pull), schedules.make(plan.schedule)
 
@@ -183,7 +185,7 @@ class WorkerAssembly:
         plan = self._plan
         rng = chance.stream(chance.codec(plan.seed, device, incarnation))
         epoch = per_epoch(batches, plan.local)
-        return EncoderContext(self._layout, rng, plan.fleet, epoch)
+        return EncoderContext(self.layout, rng, plan.fleet, epoch)
 
     def scheduler(self, device: str, prior: PriorCosts, report: Report) -> Scheduler | None:
         """Make the scheduler of `device`; None if model and update travel whole (`sequential`).
@@ -199,4 +201,4 @@ class WorkerAssembly:
         """
         if self._pull == pulls.WholeModel():
             return None
-        return HeldModel(self._pull.values, self._layout)
+        return HeldModel(self._pull.values, self.layout)

@@ -12,7 +12,10 @@ from ..shaping.hold import Hold, hold_for
 # before TensorFlow's library is opened, see learners/capi.py
 from ..transport import node_driver
 from ..transport.farewell import Farewell
+from ..transport.inbox import Inbox
+from ..transport.node_driver import RunObserver
 from ..transport.peer import Garble, Peer, as_they_are
+from ..transport.work import Work
 from ..vectors import Buffer
 from ..world.emulated_clock import EmulatedClock
 from . import config
@@ -55,37 +58,29 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
     from ..core.assembly import WorkerAssembly
     from ..datasets import shard
     from ..learners.graph import read_layout
-    from .worker_parts import cut_parts, layered_parts, whole_parts
+    from .worker_parts import worker_parts
 
-    layout = read_layout(config.GRAPH)
-    assembly = WorkerAssembly(part.plan, layout)
+    assembly = WorkerAssembly(part.plan, read_layout(config.GRAPH))
     batches = assembly.batches(node.name, incarnation, shard.read(config.SHARD))
     scheduler = assembly.scheduler(node.name, part.prior, _report) if part.prior else None
     orders = PartOrders()
     faults = _part_faults(node, part, incarnation, orders)
-    made = node.name, incarnation, part, assembly, layout, batches, faults.settings, node.clock
-    if scheduler is not None:
-        parts = layered_parts(*made, scheduler)
-    elif part.plan.cut is not None:
-        parts = cut_parts(*made, part.plan.cut)
-    else:
-        parts = whole_parts(*made)
+    parts = worker_parts(node, incarnation, part, assembly, scheduler, batches, faults)
     hold = _hold(part.connection, part.plan.seed, node.name, incarnation)
+    before_hold = OwnHold(hold, part.connection.hold, orders).look if hold else _nothing
     garble = _garble(part, node.name, incarnation, orders)
     with _connect(part.connection, node.clock, garble) as peer:
         node_driver.run(
             parts.coroutine,
             peer,
-            hold=hold,
-            before_hold=OwnHold(hold, part.connection.hold, orders).look if hold else _nothing,
-            learner=parts.learner,
-            work=parts.work,
-            cut=parts.cut,
+            parts.work,
+            inbox=Inbox(peer, hold, before_hold),
             held_model=assembly.held_model(),
-            begun=(lambda zero: _tell({"begun": zero})) if part.battery else (lambda zero: None),
-            before_gradient=faults.before_gradient,
             computing=Farewell(node.name, peer, GOODBYE).computing,
-            pushed=_stored(parts, batches, goes_on) if part.keeps else _nothing,
+            observer=RunObserver(
+                begun=(lambda zero: _tell({"begun": zero})) if part.battery else lambda zero: None,
+                pushed=_stored(parts, batches, goes_on) if part.keeps else _nothing,
+            ),
             durable=part.plan.durable,
         )
 
@@ -116,8 +111,8 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
         node_driver.run(
             coroutine,
             peer,
-            hold=_hold(part.connection, part.seed, node.name, incarnation),
-            evaluator=DeviceEvaluator(config.GRAPH, config.SHARD),
+            Work(DeviceEvaluator(config.GRAPH, config.SHARD), node.clock),
+            inbox=Inbox(peer, _hold(part.connection, part.seed, node.name, incarnation)),
             durable=part.durable,
         )
 

@@ -1,11 +1,10 @@
 """Runs the coroutine of a worker or the evaluator on a DEALER socket and its emulated clock."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core.cut_commands import Activate, ActivationsBack, LossAt
 from ..core.messages import (
     Message,
     ModelReply,
@@ -16,111 +15,65 @@ from ..core.messages import (
     Request,
     Update,
 )
-from ..core.worker import (
-    Await,
-    Backward,
-    Begun,
-    Compute,
-    Computed,
-    Evaluate,
-    Forward,
-    NodeCoroutine,
-    Tell,
-)
+from ..core.worker import Await, Begun, NodeCoroutine, Tell
 from ..errors import WireError
-from ..learners.base import Evaluator, Learner
 from ..pulls import HeldModel
-from ..shaping.hold import Hold
-from ..vectors import Vector
-from ..world.emulated_clock import EmulatedClock
-from ..world.pace import WorkPace
-from .cut_work import CutWork
 from .inbox import Delivery, Inbox
 from .peer import Peer
-from .segment_work import SegmentWork
 from .sent_pushes import SentPushes
+from .work import Computing, Work
+
+
+@dataclass(frozen=True)
+class RunObserver:
+    """Functions that are told what becomes of a node's run."""
+
+    begun: Callable[[float], None] = lambda zero: None
+    """Called with the run's zero, a time of the server's clock."""
+    pushed: Callable[[], None] = lambda: None
+    """Called once an update has been sent."""
 
 
 def run(
     coroutine: NodeCoroutine[Any],
     peer: Peer,
+    work: Work,
     *,
-    hold: Hold[Delivery] | None = None,
-    learner: Learner | None = None,
-    work: SegmentWork | None = None,
-    cut: CutWork | None = None,
-    evaluator: Evaluator | None = None,
+    inbox: Inbox | None = None,
     held_model: HeldModel | None = None,
-    begun: Callable[[float], None] = lambda zero: None,
-    before_gradient: Callable[[], None] = lambda: None,
-    before_hold: Callable[[], None] = lambda: None,
-    computing: Callable[[], AbstractContextManager[None]] = nullcontext,
-    pushed: Callable[[], None] = lambda: None,
+    computing: Computing = nullcontext,
+    observer: RunObserver = RunObserver(),
     durable: bool = False,
 ) -> None:
     """Run `coroutine` to its end: carry out each command and send back the result.
 
-    `hold` delays messages from the server. `work` computes layer by layer, `cut` the layers
-    before a cut. `held_model` keeps the model if pulls are patches or carry coded values. `begun`
-    is called with the run's zero, `before_hold` before a message is held. `before_gradient` is
-    called before each gradient, and need not return. A context of `computing` holds while the node
-    computes and does not use `peer`. With `durable`, pushes are numbered, and sent again if a
-    connection may have lost them.
+    `work` does the commands that compute; a context of `computing` holds meanwhile. `inbox` takes
+    the messages of `peer`; None: as they arrive. `held_model` keeps the model if pulls are patches
+    or carry coded values. With `durable`, pushes are numbered, and sent again if a connection may
+    have lost them.
     """
     pushes = SentPushes(peer) if durable else None
-    pace = WorkPace(peer.clock)
-    inbox = Inbox(peer, hold, before_hold)
-    exchange = _Exchange(peer, inbox, held_model, work, pushes, pace)
-
-    def prepared() -> None:
-        before_gradient()  # may wait
-        pace.begin()
-
+    exchange = _Exchange(peer, inbox or Inbox(peer, None), held_model, work, pushes)
     result: Any = None
     try:
         while True:
             command = coroutine.send(result)
             result = None
-            pace.rest()
+            work.pace.rest()
             match command:
                 case Tell(message):
                     exchange.send(message)
                     if isinstance(message, Update):
-                        pushed()
+                        observer.pushed()
                 case Await(timeout):
                     result = exchange.next(timeout)
                 case Begun(zero):
-                    begun(zero)
-                    if work:
-                        work.started(zero)
-                case Compute(reply) if learner:
-                    with computing():
-                        prepared()
-                        result = _compute(learner, reply.theta, peer.clock, pace)
-                case Forward(reply) if work:
-                    with computing():
-                        if reply.segment[0] == 1:
-                            prepared()
-                        work.forward(reply)
-                case Backward(segment) if work:
-                    with computing():
-                        result = work.backward(segment)
-                case Activate(reply) if cut:
-                    with computing():
-                        prepared()
-                        result = cut.activate(reply.theta)
-                case LossAt(answer) if cut:
-                    result = cut.loss_at(answer)
-                case ActivationsBack(answer) if cut:
-                    with computing():
-                        result = cut.back(answer)
-                case Evaluate(theta) if evaluator:
-                    result = evaluator.evaluate(theta)
+                    observer.begun(zero)
+                    work.started(zero)
                 case _:
-                    raise TypeError(f"this node cannot carry out {command}")
+                    result = work.do(command, computing)
     except StopIteration:
-        if work:
-            work.close()
+        work.close()
 
 
 class _Exchange:
@@ -131,12 +84,11 @@ class _Exchange:
         peer: Peer,
         inbox: Inbox,
         held_model: HeldModel | None,
-        work: SegmentWork | None,
+        work: Work,
         pushes: SentPushes | None,
-        pace: WorkPace,
     ) -> None:
-        self._pushes, self._pace = pushes, pace
         self._peer, self._inbox, self._held_model, self._work = peer, inbox, held_model, work
+        self._pushes = pushes
         self._ticket: int | None = None
         """Ticket of the last pull; None once a piece of its answer did not decode."""
 
@@ -151,8 +103,7 @@ class _Exchange:
             message = self._pushes.send(message)
         else:
             self._peer.send(message)
-        if self._work:
-            self._work.sent(message, self._peer.size(message), now)
+        self._work.sent(message, self._peer.size(message), now)
 
     def _held_version(self, held_model: HeldModel) -> int | None:
         """Return the version of the held model; forget the model if the server may have."""
@@ -163,7 +114,7 @@ class _Exchange:
     def next(self, timeout: float) -> Message | None:
         """Return the next message, with models decoded; None if the node has to ask again."""
         delivery = self._inbox.next(timeout)
-        self._pace.begin()
+        self._work.pace.begin()
         if delivery is None:
             return None
         message = delivery.message
@@ -182,7 +133,7 @@ class _Exchange:
         piece = _decoded_piece(reply, self._held_model)
         if piece is None:
             self._ticket = None
-        elif self._work:
+        else:
             self._work.arrived(piece, delivery.size, delivery.at, delivery.late)
         return piece
 
@@ -228,12 +179,3 @@ def _decoded_piece(
             held_model.forget()
         return None
     return ModelSegment(reply.ticket, reply.version, reply.segment, theta, reply.times)
-
-
-def _compute(
-    learner: Learner, theta: Vector, clock: EmulatedClock, pace: WorkPace
-) -> Computed[Vector]:
-    began = clock.now()
-    gradient, loss = learner.gradient(theta)
-    pace.rest()
-    return Computed(gradient, loss, clock.now() - began)

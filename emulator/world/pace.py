@@ -6,8 +6,24 @@ budget is done at the full speed of the host's core. So a process rests after it
 
 import time
 from collections.abc import Callable
+from typing import Generic, NamedTuple, TypeVar
 
 from .emulated_clock import EmulatedClock
+
+T = TypeVar("T")
+
+
+class Timed(NamedTuple, Generic[T]):
+    """The result of work, and readings of the emulated clock before and after the work."""
+
+    result: T
+    began: float
+    ended: float
+
+    @property
+    def seconds(self) -> float:
+        """Emulated seconds that the work took, with the rest after it."""
+        return self.ended - self.began
 
 
 class WorkPace:
@@ -40,3 +56,16 @@ class WorkPace:
             due = self._began + self._spent() - self._before
             self._clock.sleep(max(0.0, due - self._clock.now()))
             self.begin()
+
+    @property
+    def rests(self) -> bool:
+        """Whether work is followed by a rest."""
+        return self._clock.dilation != 1
+
+    def timed(self, work: Callable[[], T]) -> Timed[T]:
+        """Call `work`, and rest; return the result and the times."""
+        self.begin()
+        began = self._clock.now()
+        result = work()
+        self.rest()
+        return Timed(result, began, self._clock.now())

@@ -27,6 +27,7 @@ from emulator.node.config import NodeConfig, ServerRole
 from emulator.transport import node_driver
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import issue
+from emulator.transport.work import Work
 
 BEAT = Heartbeat(interval=0.5, timeout=5.0)
 
@@ -140,7 +141,7 @@ def _work(plan: Plan, server: ServerProcess, name: str, learner: DrawnGradients)
     encoder = codecs.make(plan.worker.codec).start(context)
     with Peer(server.address, server.secrets[name], BEAT) as peer:
         coroutine = worker(name, 0, encoder, layout.size, 20.0, ModelReply)
-        node_driver.run(coroutine, peer, learner=learner, durable=plan.worker.durable)
+        node_driver.run(coroutine, peer, Work(learner), durable=plan.worker.durable)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from emulator.datasets.examples import Examples
 from emulator.learners.device import DeviceLearner, device_part, server_part
 from emulator.learners.export import exported
 from emulator.log.writing import RunLog
-from emulator.transport.cut_work import CutWork
+from emulator.transport.work import Work
 from emulator.world.stop_conditions import Stop
 
 NODES, STEPS, BATCH = ("a", "b", "c"), 6, 8
@@ -74,7 +74,7 @@ class Device:
             self.coroutine: Any = worker(node, 0, encoder, layout.size, 9.0, ModelReply)
         else:
             coder = DeviceCoder(cut)
-            self.cut = CutWork(device_part(folder, batches, cut.layer), coder)
+            self.cut = Work(device_part(folder, batches, cut.layer), coder=coder)
             self.coroutine = cut_worker(node, 0, coder, encoder, layout.size, 9.0, ModelReply)
 
     def until_it_waits(self, answer: Any) -> list[Any]:
@@ -95,12 +95,8 @@ class Device:
                 return None
             case Compute(reply):
                 return Computed(*self.learner.gradient(reply.theta), 0.01)
-            case Activate(reply):
-                return self.cut.activate(reply.theta)
-            case LossAt(answer):
-                return self.cut.loss_at(answer)
-            case ActivationsBack(answer):
-                return self.cut.back(answer)
+            case Activate() | LossAt() | ActivationsBack():
+                return self.cut.do(command)
         raise AssertionError(command)
 
 

@@ -22,10 +22,10 @@ from emulator.log.writing import RunLog
 from emulator.node.server_role import SLACK, largest_frame
 from emulator.synchronization import Barrier
 from emulator.transport import node_driver, server_driver
-from emulator.transport.cut_work import CutWork
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import AllowList, Secret, issue
+from emulator.transport.work import Work
 from tests.fakes.cut_fleet import MODEL, cut_plan, examples
 
 pytestmark = pytest.mark.timeout(60)
@@ -54,7 +54,7 @@ def train(plan: Plan, cut: Cut, router: Router, secrets: dict[str, Secret], node
     encoder = parts.encoder(node, 0, batches)
     coroutine = cut_worker(node, 0, coder, encoder, size, 20.0, ModelReply)
     with Peer(router.address, secrets[node], BEAT) as peer:
-        node_driver.run(coroutine, peer, cut=CutWork(learner, coder))
+        node_driver.run(coroutine, peer, Work(learner, coder=coder))
 
 
 def records_of(cut: Cut) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Hello, ModelReply
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer
-from emulator.core.worker import worker
+from emulator.core.worker import Compute, worker
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.shaping.hold import Hold
@@ -26,10 +26,10 @@ from emulator.transport.inbox import Inbox
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import issue
+from emulator.transport.work import Work
 from emulator.units import Seconds
 from emulator.vectors import Vector
 from emulator.world.emulated_clock import EmulatedClock
-from emulator.world.pace import WorkPace
 from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
 
@@ -77,7 +77,7 @@ def test_the_log_of_a_dilated_run_is_in_emulated_seconds() -> None:
             made = encoder(Dense(), place, error_feedback=False)
             coroutine = worker("a", 0, made, line.layout.size, 5.0, ModelReply)
             with Peer(router.address, secrets["a"], BEAT, clock=SLOW) as peer:
-                node_driver.run(coroutine, peer, learner=line, hold=_hold())
+                node_driver.run(coroutine, peer, Work(line, SLOW), inbox=Inbox(peer, _hold()))
 
         thread = threading.Thread(target=work)
         thread.start()
@@ -176,7 +176,7 @@ def test_a_gradient_takes_as_long_as_on_a_core() -> None:
 
     began, line = time.monotonic(), Working("a")
     theta = line.initial(0)
-    computed = node_driver._compute(line, theta, SLOW, WorkPace(SLOW))
+    computed = Work(line, SLOW).do(Compute(ModelReply(1, 1, theta)))
     # the work is measured by another clock
     assert 0.049 <= computed.seconds < 0.05 + LATE
     assert time.monotonic() - began >= 4 * 0.05

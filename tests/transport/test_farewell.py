@@ -25,6 +25,7 @@ from emulator.core.worker import worker
 from emulator.layout import Layout, Variable
 from emulator.node.config import GOODBYE
 from emulator.transport import node_driver
+from emulator.transport.work import Work
 from emulator.transport.farewell import Farewell
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import Token
@@ -40,7 +41,7 @@ with Peer(address, Token("a", token), Heartbeat()) as peer:
     encoder = StatelessEncoder(Dense(), layout)
     coroutine = worker("a", 0, encoder, 4, 30.0, ModelReply)
     computing = Farewell("a", peer, GOODBYE).computing
-    node_driver.run(coroutine, peer, learner=Slow(), computing=computing)
+    node_driver.run(coroutine, peer, Work(Slow()), computing=computing)
 """
 
 

@@ -27,6 +27,7 @@ from emulator.transport.inbox import Inbox
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import Secret, issue
+from emulator.transport.work import Work
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
@@ -157,7 +158,7 @@ def test_a_question_that_waits_for_a_connection_is_not_asked_twice() -> None:
 
 def work(coroutine: Any, wire: Wire, secret: Secret) -> None:
     with Peer(wire.address, secret, BEAT) as peer:
-        node_driver.run(coroutine, peer, learner=Line("a"))
+        node_driver.run(coroutine, peer, Work(Line("a")))
 
 
 def goes_on(server: ParameterServer) -> bool:

@@ -33,11 +33,12 @@ from emulator.schedules import DynaComm, LayerByLayer
 from emulator.shaping.hold import Hold
 from emulator.synchronization import Asynchronous
 from emulator.transport import node_driver, send_backlog, server_driver
+from emulator.transport.inbox import Inbox
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import issue
-from emulator.transport.segment_work import SegmentWork
 from emulator.transport.send_backlog import SendBacklog
+from emulator.transport.work import Work
 from emulator.units import Seconds
 from emulator.world.stop_conditions import Stop
 from tests.fakes.layered_perceptron import LayeredPerceptron
@@ -124,20 +125,20 @@ def play(pull, schedule=None, setup: float = 0.0) -> tuple[ParameterServer, list
         return Hold(Seconds(0), Seconds(0), Random(1), setup=setup) if setup else None
 
     with wired() as (router, peer):
-        parts = {"learner": Whole()}
+        work = Work(Whole())
         coroutine = worker(
             "a", 0, encoder(Dense(), context(), error_feedback=False), LAYOUT.size, 5.0, ModelReply
         )
         if schedule is not None:
             cutter = scheduler(schedule, records)
             learner = SegmentLearner(LayeredPerceptron(LAYOUT), batches())
-            parts = {"work": SegmentWork(learner, cutter)}
+            work = Work(learner, scheduler=cutter)
             encoding = SegmentEncoder(Dense(), context())
             coroutine = layered_worker("a", 0, cutter, encoding, LAYOUT, 5.0, ModelSegment)
         thread = threading.Thread(
             target=node_driver.run,
-            args=(coroutine, peer),
-            kwargs={**parts, "held_model": held, "hold": line()},
+            args=(coroutine, peer, work),
+            kwargs={"held_model": held, "inbox": Inbox(peer, line())},
         )
         thread.start()
         played = server(sink, pull)
@@ -186,13 +187,13 @@ def test_pieces_of_an_earlier_answer_do_not_spoil_the_present_one() -> None:
     with wired() as (router, peer):
         held = HeldModel("f32", LAYOUT)
         cutter = scheduler(LayerByLayer(), [])
-        work = SegmentWork(SegmentLearner(LayeredPerceptron(LAYOUT), batches()), cutter)
+        work = Work(SegmentLearner(LayeredPerceptron(LAYOUT), batches()), scheduler=cutter)
         encoding = SegmentEncoder(Dense(), context())
         coroutine = layered_worker("a", 0, cutter, encoding, LAYOUT, 0.3, ModelSegment)
         thread = threading.Thread(
             target=node_driver.run,
-            args=(coroutine, peer),
-            kwargs={"work": work, "held_model": held},
+            args=(coroutine, peer, work),
+            kwargs={"held_model": held},
         )
         thread.start()
         theta, pulls, pushed = MODEL.initial(7), [], []

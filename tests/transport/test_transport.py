@@ -25,6 +25,7 @@ from emulator.transport import node_driver, server_driver
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import KeyPair, issue
+from emulator.transport.work import Work
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
@@ -190,11 +191,11 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
         )
         with peer(router, secrets[1][name]) as member:
             held = None if pull == WholeModel() else HeldModel(pull.values, line.layout)
-            node_driver.run(coroutine, member, learner=Line(name), held_model=held)
+            node_driver.run(coroutine, member, Work(Line(name)), held_model=held)
 
     def judge():
         with peer(router, secrets[1]["evaluator"]) as member:
-            node_driver.run(evaluator("evaluator", 0, 1000, 5.0), member, evaluator=Judge())
+            node_driver.run(evaluator("evaluator", 0, 1000, 5.0), member, Work(Judge()))
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
     threads.append(threading.Thread(target=judge))
