@@ -16,7 +16,7 @@ from ..layout import Segment
 from ..learners.base import Activated, DevicePart, Evaluator, LayeredLearner, Learner
 from ..vectors import Vector
 from ..world.emulated_clock import UNDILATED, EmulatedClock
-from ..world.pace import Timed, WorkPace
+from ..world.pace import TimedWork, WorkPace
 
 Computing: TypeAlias = Callable[[], AbstractContextManager[None]]
 T = TypeVar("T")
@@ -116,7 +116,7 @@ class Work:
         made = self._pass(lambda: self._learner.backward(coder.slopes(answer, rows)))
         return Computed(made.result, answer.loss, self._computed)
 
-    def _pass(self, compute: Callable[[], T]) -> Timed[T]:
+    def _pass(self, compute: Callable[[], T]) -> TimedWork[T]:
         """Call `compute`, at the pace of the node's world, as a pass of the iteration."""
         made = self.pace.timed(compute)
         self._computed += made.seconds

@@ -13,7 +13,7 @@ from .emulated_clock import EmulatedClock
 T = TypeVar("T")
 
 
-class Timed(NamedTuple, Generic[T]):
+class TimedWork(NamedTuple, Generic[T]):
     """The result of work, and readings of the emulated clock before and after the work."""
 
     result: T
@@ -62,10 +62,10 @@ class WorkPace:
         """Whether work is followed by a rest."""
         return self._clock.dilation != 1
 
-    def timed(self, work: Callable[[], T]) -> Timed[T]:
+    def timed(self, work: Callable[[], T]) -> TimedWork[T]:
         """Call `work`, and rest; return the result and the times."""
         self.begin()
         began = self._clock.now()
         result = work()
         self.rest()
-        return Timed(result, began, self._clock.now())
+        return TimedWork(result, began, self._clock.now())
