@@ -30,6 +30,7 @@ def pack(digits: NDArray[np.uint8], base: int) -> bytes:
     of Horner's rule is one operation on the whole array of words.
     """
     words = np.zeros(-(-digits.size // digits_per_word(base)), _WORD)
+    # from the highest digits down: each step makes room for a digit in every word, and adds it
     for start in reversed(range(0, digits.size, words.size or 1)):
         column = digits[start : start + words.size]  # one digit for each word
         words *= np.uint64(base)

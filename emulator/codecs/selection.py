@@ -35,11 +35,13 @@ def largest(values: Vector, count: int) -> Indices:
     """
     if count == 1:
         return _first(values)
+    # with so few entries the sample would be all of them
     if values.size < 2 * _SAMPLE:
         return _among(np.flatnonzero(values).astype(np.uint32), values, count)
     candidates = np.empty(0, np.uint32)
     for threshold in _guesses(values.view(np.uint32), count):
         candidates = _candidates(values, threshold)
+        # enough at this threshold: the `count` largest are all among them, so the choice is exact
         if candidates.size >= count:
             break
     return _among(candidates, values, count)
@@ -99,6 +101,7 @@ def _among(candidates: Indices, values: Vector, count: int) -> Indices:
     lower."""
     if candidates.size <= count:
         return candidates
+    # compared as integers, which order as the magnitudes do and give NaN a place, the highest
     magnitudes = values.take(candidates).view(np.uint32)
     magnitudes &= _MAGNITUDE
     # the count-th largest magnitude; entries equal to it may exceed the count
@@ -108,5 +111,6 @@ def _among(candidates: Indices, values: Vector, count: int) -> Indices:
     surplus = np.count_nonzero(chosen) - count
     if surplus:
         equal = np.flatnonzero(magnitudes == threshold)
+        # candidates ascend, so the last of the equal ones have the highest positions
         chosen[equal[-surplus:]] = False
     return candidates.take(np.flatnonzero(chosen))

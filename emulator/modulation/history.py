@@ -101,6 +101,7 @@ class _Segment:
     def joined(self, after: "_Segment") -> "_Segment":
         """Return this segment joined with its neighbour `after`; both must have logs."""
         start, dense = self.marks[-1]
+        # the log of `after` goes on behind this one's: its marks move by this log's length
         marks = [(start + more, everything) for more, everything in after.marks]
         assert marks[0] == (start, dense)
         log = np.concatenate([self.entries, after.entries])
@@ -193,6 +194,7 @@ class History:
         if needed:
             *closed, newest = self._segments
             self._segments = [*filter(holds, closed), newest]
+        # searched again once a quarter more has come, also if this search found little
         self._crowd = _crowd(len(self._segments))
 
     def _count(self, window: Indices, asked: NDArray[np.intp] | None) -> NDArray[np.intp] | int:
@@ -231,6 +233,7 @@ class History:
         alone = self._segments[-1]
         alone.log = _NOTHING
         alone.add(_NOTHING, 0)
+        # closed at once: the next segment's tally less this one's is the update
         self._note(indices)
         self._open_next()
 
@@ -248,6 +251,7 @@ class History:
     def _bound(self) -> None:
         """Join old segments if memory runs out, then forget the oldest until memory and reach
         fit."""
+        # a joined segment answers as before, only more slowly; a forgotten one does not answer
         if self._excess() > 0:
             self._join()
             while len(self._segments) > 1 and self._excess() > 0:

@@ -26,6 +26,7 @@ Word: TypeAlias = NDArray[Any]
 
 
 def encode(indices: Indices, layout: Layout) -> bytes:
+    # the first number is the first index itself, as if an index -1 came before
     skips = indices.copy()
     skips[1:] -= indices[:-1]
     skips[1:] -= _ONE
@@ -94,6 +95,7 @@ def header(frame: Buffer) -> int:
 
 def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
     """Return the `entries` numbers in `stream`. Raises WireError for a malformed varint."""
+    # only the last byte of a varint lacks the flag: the ends give number and lengths of all
     ends = np.flatnonzero(stream < _MORE)
     if ends.size != entries or ends[-1] != stream.size - 1:
         raise WireError(f"{ends.size} whole index gaps for {entries} values")

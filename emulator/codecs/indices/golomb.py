@@ -59,6 +59,7 @@ def _write(indices: Indices, size: int) -> bytes:
     if not indices.size:
         return b""
     divisor, width, short = _code(indices.size, size)
+    # numbers left out between neighbours, about geometric in a random set: what the code is for
     skips = indices.copy()
     skips[1:] -= indices[:-1] + np.uint32(1)
     quotients = skips // divisor
@@ -87,6 +88,7 @@ def _read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
     divisor, width, short = _code(entries, size)
     # skips sum to less than `size`, so all quotients sum to at most size / divisor
     max_bits = entries * (width + 2) + size // int(divisor)
+    # bounded first: a hostile stream costs no more memory than an honest one
     flags = bits.unpacked(stream[: -(-max_bits // 8)])
     ends = np.flatnonzero(flags[: entries + size // int(divisor)])[:entries]
     start = int(ends[-1]) + 1 if ends.size else 0

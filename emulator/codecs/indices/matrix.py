@@ -140,6 +140,7 @@ def _width(variable: Variable) -> int:
 
 def _distinct(numbers: _Integers, size: int) -> _Integers:
     """Return the distinct `numbers` in ascending order; they lie below `size`."""
+    # a flag a number instead of a sort: linear, and ascending as it is
     flags = np.zeros(size, np.bool_)
     flags[numbers] = True
     return np.flatnonzero(flags)

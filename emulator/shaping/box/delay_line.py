@@ -44,7 +44,9 @@ class DelayLine:
         """Hold `number` frames, a superpacket if several, which entered the line at time `now`."""
         due = now + self._delay
         if self._deviations is not None:
+            # a deviation beyond the delay cannot send a frame before it came
             due = max(now, due + self._deviations.deviation())
+        # behind the frame ahead, as in netem with a rate: jitter alone reorders nothing
         if due < self._last:
             due = self._last
         self._last = due

@@ -45,6 +45,8 @@ class Fates:
         `number`: the frames of a superpacket, which arrives before the kernel has learned of a
         change, and shares its fate.
         """
+        # duplication is drawn first, as in netem, and from its own stream: with other losses the
+        # same frames are duplicated
         twice = self._duplicate and self._duplicates() < self._duplicate
         lost = self._lost(number)
         if twice:

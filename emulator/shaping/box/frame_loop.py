@@ -93,6 +93,7 @@ class FrameLoop:
             return
         due = lane.direction.deadline()
         if due is not None and (lane.due is None or due < lane.due):  # a frame may overtake others
+            # the entry of a later due time stays in the heap: `_drain` knows it by `lane.due`
             lane.due = due
             heapq.heappush(self._due, (due, next(self._order), link, lane))
 
@@ -104,6 +105,7 @@ class FrameLoop:
         others = [descriptor for descriptor in ready if descriptor in self._handlers]
         self._read(ready)
         self._drain()
+        # after the frames; asked for once more, as a handler may have dropped another's link
         for descriptor in others[:OTHERS_A_ROUND]:
             if (handler := self._handlers.get(descriptor)) is not None:
                 handler()

@@ -47,6 +47,7 @@ class Lane:
         now = self._clock()
         try:
             for _ in range(most):
+                # read into the buffer of all lanes, and copied at its true length
                 frame = bytes(_VIEW[: read(source, _BUFFERS, -1, flags)])
                 if waited:
                     self._lateness.add(waited)

@@ -89,6 +89,7 @@ class TokenBucket:
         if not self._queue:
             return None
         came, size, *_ = self._queue[0]
+        # after its last bit at the link's pace; saved tokens let it leave at once, not earlier
         return max(came, self._used + size * self._pace)
 
     def leave(self) -> Left:

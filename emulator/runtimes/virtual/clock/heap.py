@@ -43,12 +43,14 @@ class Heap:
         """
         self.planned += 1
         event = (when, self.planned, call, arguments)
+        # the highest rung reaches furthest, and most events are far ahead: it is asked first
         for rung in self._rungs:
             bucket = (when - rung.first) / rung.width
             # a bucket before `next` is being played: such an event belongs to a lower rung
             if bucket >= rung.next:
                 rung.buckets[int(min(bucket, rung.last))].append(event)
                 return
+        # earlier than all buckets left: among the events that are being played
         heapq.heappush(self._near, event)
         if len(self._near) > self._most:
             self._spread()
@@ -58,8 +60,10 @@ class Heap:
 
         If they have, the clock stands at `until`, unless that is infinite.
         """
+        # local names: each event passes these lines
         near, pop = self._near, heapq.heappop
         while (near or self._advance()) and near[0][0] <= until and not self.halted:
+            # the caller has other work between two calls, and goes on from here
             if not most:
                 return False
             most -= 1
@@ -78,6 +82,7 @@ class Heap:
             events = rung.buckets[rung.next]
             rung.buckets[rung.next] = []
             rung.next += 1
+            # its last bucket is about to be played, and takes no event any more
             if rung.next > rung.last:
                 self._rungs.pop()
             if events:
@@ -92,6 +97,8 @@ class Heap:
     def _spread(self) -> None:
         """Move all near events to the buckets of a new rung, if their times differ enough."""
         near = self._near
+        # a heap has its least event in front and its greatest anywhere: a pass over all, which the
+        # many pushes between two spreads pay for
         first, last = near[0][0], max(near)[0]
         count = len(near) // BUCKET
         width = (last - first) / count

@@ -73,6 +73,7 @@ class AcknowledgedFlow:
     def _look(self) -> None:
         """Call `through` if the bits have passed, and no acknowledgement holds the sender up."""
         if not (self._bits.passing or self._acknowledgements.slowed()):
+            # acknowledgements at their full rate hold nothing up: the rest needs no room
             self._acknowledgements.leave()
             self._through()
 

@@ -67,6 +67,7 @@ class ServerShare:
     def share(self, changed: BottleneckLink) -> None:
         """Set the rates of all flows, after the wanted rates of `changed` have changed."""
         level = self._filled() if self.rate < math.inf else math.inf
+        # at an equal level the flows behind all other bottlenecks keep their rates
         if level == self._level:
             changed.take(level)
             return
@@ -80,6 +81,8 @@ class ServerShare:
             return math.inf
         wanted = sorted(pair for bottleneck in self.bottlenecks for pair in bottleneck.wanted)
         left, flows = self.rate, sum(count for _, count in wanted)
+        # water-filling: flows that want less than an equal share have all they want, and leave the
+        # rest to the others; the first that wants more sets the level of all after it
         for rate, count in wanted:
             if rate >= left / flows:
                 return left / flows

@@ -60,6 +60,7 @@ class Regrowth:
         is like a new one.
         """
         idle, left, state = 0.0, size, self
+        # a turn is a round trip: the window leaves, then the link idles until acknowledgements come
         while window < left:
             gap = rtt - window * pace  # the rest of the round trip, spent waiting
             if gap <= 0:
@@ -95,7 +96,9 @@ class Regrowth:
         Slow start has `widened` the round trip's `window`; `acknowledged` bytes are left.
         """
         origin = self.origin or widened  # the cubic begins where slow start ends
+        # the cubic's clock runs for the part of the round trip behind slow start
         seconds = self.seconds + rtt * acknowledged / window
+        # Reno's window grows by the round trip, the cubic by the second: short paths follow Reno
         reno = _RENO * seconds / rtt
         target = origin + max(_SCALE * seconds**3, reno)  # the window that CUBIC aims at
         gained = min(_FASTEST, max(_SLOWEST, target / widened - 1))  # for each acknowledged byte

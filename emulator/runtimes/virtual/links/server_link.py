@@ -78,6 +78,7 @@ class ServerLink:
             members.queue.clear()
             self._busy = sorted([*self._busy, members], key=_own_rate)
         end = members.served + bits
+        # a value of `served`, no time: it stays right whatever happens to the shares
         members.flows[flow] = end
         self._flows += 1
         self._joined += 1
@@ -119,6 +120,7 @@ class ServerLink:
         for members in self._busy:
             share = left / flows
             rate = members.own_rate if members.own_rate < share else share
+            # `served` grows linearly while the rate stays, so only a new rate needs it up to date
             if rate != members.rate:
                 members.advance(now)
                 members.rate = rate
