@@ -1,4 +1,4 @@
-"""Exceptions that the emulator raises on purpose, and suggestions in their messages.
+"""Exceptions that the emulator raises on purpose, and the words of their messages.
 
 * EmulatorError          the command line prints its message without a traceback
     + ScenarioError      the scenario file cannot be run as written: its author mends it
@@ -83,6 +83,17 @@ def shortened(value: object) -> str:
     """Return `value` quoted for a message, cut after 60 characters."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return `number` of `thing`, a noun in the singular, as `1 layer` or `3 layers`."""
+    return f"{number} {thing}{'s' if number != 1 else ''}"
+
+
+def first_of(texts: Sequence[str], most: int) -> str:
+    """Return the first `most` of `texts` and the number of the others: `a, b and 3 more`."""
+    others = len(texts) - most
+    return ", ".join(texts[:most]) + (f" and {others} more" if others > 0 else "")
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:

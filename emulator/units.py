@@ -267,6 +267,16 @@ class Bytes(Quantity):
     }
 
 
+def three_digits(value: float) -> float:
+    """Return `value` rounded to three significant digits, for a message."""
+    return float(f"{value:.3g}")
+
+
+def about(seconds: float) -> str:
+    """Return `seconds` with three digits and a unit, as `412ms`."""
+    return str(Seconds(three_digits(seconds)))
+
+
 @dataclass(frozen=True)
 class AtLeast:
     """Annotation of a whole number from `least` up.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..codecs import Dense
 from ..core.cut_exchange import PATIENCE
+from ..errors import counted
 from ..pulls import WholeModel as Whole
 from ..scenario.demand import Shortfall
 from ..scenario.devices import Group
@@ -244,7 +245,7 @@ def _batches(scenario: Scenario) -> int:
 def _work(scenario: Scenario) -> str:
     epochs = scenario.training.local.epochs
     batches = f"{_batches(scenario):,} mini-batches"
-    return f"{epochs} epoch{'s' * (epochs > 1)} ({batches})" if epochs else batches
+    return f"{counted(epochs, 'epoch')} ({batches})" if epochs else batches
 
 
 def _about(seconds: float) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..units import about
 from .completed_words import scenario_files, values_of
 from .options import JSON_OPTION, SET
 from .output import echo_json
@@ -197,7 +198,7 @@ def _print(measured: "Calibration", kept: Path, shares: dict[str, float]) -> Non
     from .tables import console, table
 
     def on(share: float) -> list[str]:
-        return [_time(time / share) for time in (float(median), float(measured.boot.fixed))]
+        return [about(time / share) for time in (float(median), float(measured.boot.fixed))]
 
     (median, sigma), out = measured.step.lognormal, console()
     processor = f"{measured.host} ({measured.processor})"
@@ -230,12 +231,6 @@ def _print_layers(by_layer: "LayerSeconds") -> None:
     rows = table("layer", "forward", "backward", title="layers, on a whole core")
     passes = zip(by_layer.forward, by_layer.backward, strict=True)
     for number, (forward, backward) in enumerate(passes, 1):
-        rows.add_row(str(number), _time(forward), _time(backward))
-    rows.add_row("all", _time(sum(by_layer.forward)), _time(sum(by_layer.backward)))
+        rows.add_row(str(number), about(forward), about(backward))
+    rows.add_row("all", about(sum(by_layer.forward)), about(sum(by_layer.backward)))
     console().print(rows)
-
-
-def _time(seconds: float) -> str:
-    from ..units import Seconds
-
-    return str(Seconds(float(f"{seconds:.3g}")))

@@ -166,7 +166,7 @@ def _shaped(scenario: "Scenario") -> tuple[int, int]:
 
 def _shaping(links: int) -> str:
     """Return in words by what the packets of `links` links will be delayed."""
-    from ..scenario.reading.wording import counted
+    from ..errors import counted
 
     held = (
         "by a box behind TAP devices"
@@ -181,7 +181,7 @@ def _shaping(links: int) -> str:
 
 def _short_queues(links: int) -> str:
     """Return in words what queue `links` links with a rate alone have."""
-    from ..scenario.reading.wording import counted
+    from ..errors import counted
 
     return (
         f"shaping: {counted(links, 'link')} with a rate alone: by tbf on the sender's host, where "

@@ -2,8 +2,8 @@
 
 from rich.table import Table
 
+from ..errors import counted
 from ..runs.cut_traffic import CutTraffic
-from ..scenario.reading.wording import counted
 from .tables import table
 
 

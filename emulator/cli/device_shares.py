@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from ..datasets import Dataset, Description, OwnDataset, describe, load
 from ..datasets.owners_file import owners_of
 from ..datasets.split import AnySplit, Parts, split_freely
-from ..errors import ScenarioError
+from ..errors import (
+    ScenarioError,
+    first_of,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -145,9 +148,8 @@ class DeviceShares:
         """Raise ScenarioError if a device has no example."""
         empty = [name for name, own in self.parts.items() if not len(own)]
         if empty:
-            more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
             raise ScenarioError(
-                f"{self.split.kind} leaves {', '.join(empty[:3])}{more} without an example: take "
+                f"{self.split.kind} leaves {first_of(empty, 3)} without an example: take "
                 "fewer devices or another split"
             )
 

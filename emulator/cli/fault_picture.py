@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.text import Text
 
 from ..scenario.fault_plan import FaultPlan, PlannedFault
+from ..units import three_digits
 from .compute_group_rows import spans
 
 MOST_ROWS = 40
@@ -130,4 +131,4 @@ def _letters(kinds: Iterable[str]) -> dict[str, str]:
 def _in_unit(seconds: float, step: float) -> str:
     """Return `seconds` in the largest unit that `step` seconds fill, with three digits."""
     scale, unit = next((unit for unit in _UNITS if step >= unit[0]), _UNITS[-1])
-    return f"{float(f'{seconds / scale:.3g}'):g}{unit}"
+    return f"{three_digits(seconds / scale):g}{unit}"

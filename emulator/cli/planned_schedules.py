@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
+from ..errors import counted
 from ..layout import Segment
 from ..schedules import (
     Cuts,
@@ -97,7 +98,7 @@ class PlannedSchedules:
         if costs.pull_setup != costs.push_setup:
             setups = f"{setups} down, {seconds(costs.push_setup)} up"
         words = [
-            f"{layers} layer{'s' * (layers > 1)}",
+            counted(layers, "layer"),
             f"set-up {setups}",
             *(f"{key} {seconds(sum(getattr(costs, key)))}" for key in ("pull", "forward")),
             *(f"{key} {seconds(sum(getattr(costs, key)))}" for key in ("backward", "push")),

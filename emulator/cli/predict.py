@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import counted
 from .analysis_package import analysis
 from .completed_words import scenario_files
 from .options import JSON_OPTION, ON, SET
@@ -197,8 +198,7 @@ def _saturation(saturation: int | None, devices: int) -> str:
     if saturation > MOST_DEVICES:
         return f"more than {MOST_DEVICES:,} groups, and no scenario has as many devices"
     if saturation > devices:
-        fleet = "1 device" if devices == 1 else f"{devices} devices"
-        return f"{saturation} groups, which {fleet} cannot form"
+        return f"{saturation} groups, which {counted(devices, 'device')} cannot form"
     if saturation == 1:
         return "1 group keeps the server busy all the time"
     return f"{saturation} groups keep the server busy all the time"

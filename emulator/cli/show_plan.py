@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..units import (
+    about,
+    three_digits,
+)
 from .analysis_package import analysis
 from .options import FILE, JSON_OPTION, SET
 from .output import echo_json
@@ -193,7 +197,7 @@ def _batteries(planned: "FaultPlan") -> "Table":
     made = table("devices", "capacity", "idles for", "charged in a day", title=title)
     for row in planned.batteries[:MOST_ROWS]:
         idles = "-" if row.idles is None else _time(row.idles)
-        energies = (str(Joules(float(f"{energy:.3g}"))) for energy in (row.capacity, row.charged))
+        energies = (str(Joules(three_digits(energy))) for energy in (row.capacity, row.charged))
         capacity, charged = energies
         made.add_row(spans(row.nodes), capacity, idles, charged if row.charged else "-")
     return made
@@ -205,10 +209,8 @@ def _seconds(time: float) -> str:
 
 def _time(seconds: float) -> str:
     """Return `seconds` with three digits and a fitting unit."""
-    from ..units import Seconds
-
     if seconds < 1:
-        return str(Seconds(float(f"{seconds:.3g}")))
+        return about(seconds)
     for unit, scale in (("h", 3600), ("min", 60)):
         if seconds >= 2 * scale:
             return f"{seconds / scale:.3g} {unit}"

@@ -95,8 +95,8 @@ def sweep(
     emulate sweep lab.yaml --seeds 3 --out build/lab --tensorboard
     tensorboard --logdir build/lab/points     a package of its own: pip install tensorboard
     """
+    from ..errors import counted
     from ..machine.host import Host
-    from ..scenario.reading.wording import counted
     from ..sweeps import Grid, folder_name
     from ..sweeps import sweep as play
 

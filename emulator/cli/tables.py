@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..errors import counted
 from ..machine.host import Host
 from ..scenario import Scenario
 from ..scenario.availability_rows import ANEW, AvailabilityRow
@@ -23,9 +24,13 @@ from ..scenario.overview import (
 )
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
-from ..scenario.reading.wording import counted
 from ..scenario.startup import BOOT, ENGINE
-from ..units import Bytes, Fraction, Seconds, Share
+from ..units import (
+    Bytes,
+    Fraction,
+    Share,
+    about,
+)
 from ..world.link import Link, Side
 from ..world.stop_conditions import CONDITIONS
 from .compute_group_rows import GroupRow, spans
@@ -205,7 +210,7 @@ def compute_groups_table(rows: Sequence[GroupRow], *, cut: bool = False) -> Tabl
     for row in rows[:MOST_ROWS]:
         number = str(row.number)
         for batch in row.batches:
-            time = "-" if batch.step is None else str(Seconds(float(f"{batch.step:.3g}")))
+            time = "-" if batch.step is None else about(batch.step)
             made.add_row(number, spans(batch.devices), str(batch.examples), time)
             number = ""
     if len(rows) > MOST_ROWS:

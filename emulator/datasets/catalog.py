@@ -98,4 +98,4 @@ def find(name: str) -> Description:
     suggestion."""
     if name in DATASETS:
         return DATASETS[name]
-    raise ValueError(f"{name!r} is not {' or '.join(DATASETS)}{suggestion(name, DATASETS)}")
+    raise ValueError(f"{name!r}{suggestion(name, DATASETS)} is not {' or '.join(DATASETS)}")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import chance
+from ..errors import first_of
 from ..units import AtLeast, Checked
 from .examples import Array
 
@@ -261,11 +262,10 @@ def parts(
         if len(numbers) < batch_sizes.get(device, batch_size)
     ]
     if too_few:
-        named = ", ".join(f"{device} ({len(split_parts[device])})" for device in too_few[:3])
-        more = f" and {len(too_few) - 3} more" if len(too_few) > 3 else ""
+        named = first_of([f"{device} ({len(split_parts[device])})" for device in too_few], 3)
         size = max(batch_sizes.get(device, batch_size) for device in too_few)
         raise ValueError(
-            f"{split.kind} leaves {named}{more} without a batch of {size}"
+            f"{split.kind} leaves {named} without a batch of {size}"
             " examples: take fewer devices, smaller batches or another split"
         )
     return split_parts

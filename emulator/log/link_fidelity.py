@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..errors import first_of
 from .fidelity_records import LinkRecord
 
 RATE, DELAY, DELAY_SHARE, JITTER, WAITS = 0.02, 1e-3, 0.02, 0.1, 1e-3
@@ -308,8 +309,7 @@ def missed(rows: Iterable[Mapping[str, Any]]) -> str:
     lines = [f"{row['node']} {row['way']} ({row['reason']})" for row in rows if _far(row)]
     if not lines:
         return ""
-    more = f" and {len(lines) - 3} more" if len(lines) > 3 else ""
-    return f"links missed what was requested: {', '.join(lines[:3])}{more}"
+    return f"links missed what was requested: {first_of(lines, 3)}"
 
 
 def _far(row: Mapping[str, Any]) -> bool:

@@ -39,7 +39,7 @@ def find(name: str) -> Model:
         return MODELS[name]
     if name in _OWN:
         return _OWN[name]
-    raise ValueError(f"{name!r} is not {' or '.join(MODELS)}{suggestion(name, MODELS)}")
+    raise ValueError(f"{name!r}{suggestion(name, MODELS)} is not {' or '.join(MODELS)}")
 
 
 def register(folder: Path, origin: ModelSource | None = None) -> OwnModel:

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from ..errors import counted
+
 
 @dataclass(frozen=True)
 class Task:
@@ -92,5 +94,5 @@ class Task:
         out_of = f", out of {self.vocabulary:,}" if self.vocabulary else ""
         inputs = kinds.get(self.inputs, f"texts of {size} token ids{out_of}")
         if self.regression:
-            return f"{inputs}, with {self.targets} target{'s' * (self.targets > 1)}"
+            return f"{inputs}, with {counted(self.targets, 'target')}"
         return f"{inputs}, in {self.classes} classes"

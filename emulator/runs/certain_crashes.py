@@ -6,6 +6,7 @@ A run ends once all other devices are gone for good.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..errors import first_of
 from ..scenario import Scenario
 from ..scenario.timeline import verbs_of_faults
 from ..world import verbs
@@ -34,8 +35,7 @@ def none_left(scenario: Scenario, idle: Sequence[str]) -> str:
     reason = f"every device is {ways} for good"
     if not idle:
         return reason
-    more = f" and {len(idle) - _NAMED} more" if len(idle) > _NAMED else ""
-    return f"{reason}, or crashes in each iteration: {', '.join(idle[:_NAMED])}{more}"
+    return f"{reason}, or crashes in each iteration: {first_of(idle, _NAMED)}"
 
 
 def certain_crash(hazards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

@@ -10,7 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import EmulatorError
+from ..errors import (
+    EmulatorError,
+    first_of,
+)
 from ..faults import Scheduled
 from ..log.fault_records import FaultRecord
 from ..log.lines import read
@@ -106,10 +109,9 @@ class Replay:
             )
         unknown = [repr(name) for name in struck if name not in known]
         if unknown:
-            more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
             raise EmulatorError(
                 f"the faults of {self.run} cannot be replayed: they strike "
-                f"{', '.join(unknown[:_NAMED])}{more}, and {scenario.name} has no such device: "
+                f"{first_of(unknown, _NAMED)}, and {scenario.name} has no such device: "
                 "give the run of a scenario with the same devices"
             )
 

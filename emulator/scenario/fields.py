@@ -160,14 +160,16 @@ class Name:
         """Return `name`. Raises ValueError unless it is known."""
         if name not in self._known:
             message = not_among(name, self._known)
-            raise ValueError(message if message.endswith("?)") else f"{message}{self._remedy}")
+            raise ValueError(message if "(did you mean" in message else f"{message}{self._remedy}")
         return name
 
     def check_or_reference(self, name: str) -> str:
         """Return `name`. Raises ValueError unless it is known, or a reference to a file."""
         if name not in self._known and not is_reference(name):
             message = neither_name_nor_reference(name, self._known)
-            hint = "; or write ./file.py:function for your own" if message.endswith("?)") else ""
+            hint = (
+                "; or write ./file.py:function for your own" if "(did you mean" in message else ""
+            )
             raise ValueError(message + hint)
         return name
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ..errors import first_of
 from ..faults import Scheduled
 from ..world.reshaping import VERB
 from .model import Scenario
@@ -19,12 +20,10 @@ def idle_keys(scenario: Scenario, on: str) -> Iterator[tuple[str, str]]:
         if begin.verb != VERB:
             continue
         if "rate" in setting and (unlimited := _unlimited(scenario, names)):
-            named = ", ".join(unlimited[:_NAMED])
-            more = f" and {len(unlimited) - _NAMED} more" if len(unlimited) > _NAMED else ""
             yield (
                 place((*address, "rate")),
-                f"the link of {named}{more} has no rate of which a share could be left: give the "
-                "link a rate, or the fault a `link` in place of `rate`",
+                f"the link of {first_of(unlimited, _NAMED)} has no rate of which a share could "
+                "be left: give the link a rate, or the fault a `link` in place of `rate`",
             )
         if "loss" in setting and on == "virtual" and not scenario.virtual.tcp:
             yield (

@@ -6,10 +6,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from ..errors import counted
 from ..models.layer_table import LayerTable
 from .devices import Section
 from .fields import NotEmpty
-from .reading.wording import counted
 
 BACKWARD = 2
 """Computing time of a layer's backward pass over that of its forward pass, by a layer table: the

@@ -5,7 +5,11 @@ from random import Random
 from typing import Any
 
 from .. import chance
-from ..units import Rate, Seconds
+from ..units import (
+    Rate,
+    Seconds,
+    three_digits,
+)
 from ..world.link import Side
 from ..world.traces.trace_statistics import statistics
 
@@ -41,7 +45,7 @@ def change_words(side: Side) -> str:
     words += [f"from {played.start}"] if played.start else []
     if found.rate is not None:
         mean, low, high = (
-            Rate(float(f"{rate:.3g}")) if rate else "0"
+            Rate(three_digits(rate)) if rate else "0"
             for rate in (found.rate.mean, found.rate.p5, found.rate.p95)
         )
         words.append(f"(mean {mean}, p5 {low}, p95 {high}, {found.outage:.1%} outage)")

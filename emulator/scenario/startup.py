@@ -7,6 +7,7 @@ for the engine and the container's shim.
 
 import math
 
+from ..errors import first_of
 from ..units import Share
 from .demand import Shortfall, beside_devices
 from .model import Scenario
@@ -38,7 +39,7 @@ def slow_starts(scenario: Scenario, timeout: float) -> list[Shortfall]:
         return []
     slow = [device for device in scenario.nodes if BOOT / _share(device.cpu) > timeout / 2]
     enough = Share(math.ceil(100 * BOOT / (timeout / 2)) / 100)
-    names = slow[0].name + (f" and {len(slow) - 1} more" if len(slow) > 1 else "")
+    names = first_of([device.name for device in slow], 1)
     return [
         Shortfall(
             "warning",

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ..errors import first_of
 from ..schedules import Sequential
 from ..world.link import Link, Side
 from ..world.stop_conditions import CONDITIONS
@@ -268,8 +269,7 @@ class Ignored:
         return {"keys": list(self.keys), "why": self.why}
 
     def __str__(self) -> str:
-        more = f" and {len(self.keys) - SHOWN} more" if len(self.keys) > SHOWN else ""
-        return f"{', '.join(self.keys[:SHOWN])}{more}: {self.why}"
+        return f"{first_of(self.keys, SHOWN)}: {self.why}"
 
 
 def unkept(scenario: Scenario, on: str) -> list[Ignored]:

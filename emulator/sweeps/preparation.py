@@ -7,11 +7,11 @@ played side by side: else each process would measure the others' load, too.
 from collections.abc import Callable, Sequence
 
 from ..checks.preflight import preflight
-from ..errors import EmulatorError, ScenarioError
-from ..log.records import Record
+from ..errors import EmulatorError, ScenarioError, first_of
 from ..runs.compute_groups import dealt_batches
+from ..runs.conductor import ProgressView
 from ..runs.data_split import split_data
-from ..scenario import Scenario, Timed
+from ..scenario import Scenario
 from .point import Point
 
 
@@ -31,7 +31,7 @@ def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenar
     if refusals:
         kind = ScenarioError if ScenarioError in kinds else kinds.pop()
         raise kind(
-            "\n".join(f"{_first_label(labels)}: {refusal}" for refusal, labels in refusals.items())
+            "\n".join(f"{first_of(labels, 1)}: {refusal}" for refusal, labels in refusals.items())
         )
     return [_resolved(point.scenario, tell) for point in points]
 
@@ -65,25 +65,4 @@ def _resolved(scenario: Scenario, tell: Callable[[str], None]) -> Scenario:
     """Return `scenario` with measured durations filled in."""
     from ..runtimes.virtual.play_virtual import resolve
 
-    return resolve(scenario, _Steps(tell))
-
-
-def _first_label(labels: Sequence[str]) -> str:
-    """Return the first label and the number of the others."""
-    return labels[0] + (f" and {len(labels) - 1} more" if len(labels) > 1 else "")
-
-
-class _Steps:
-    """Run view that shows start-up steps only."""
-
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self.progress = tell
-
-    def take_timeline(self, timeline: Sequence[Timed]) -> None:
-        pass
-
-    def record(self, record: Record) -> None:
-        pass
-
-    def beat(self, now: float) -> None:
-        pass
+    return resolve(scenario, ProgressView(tell))

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from analysis import Run, host_load, sections
+from analysis import Run, host_load, run_warnings, sections
 from analysis.report import report
 from analysis.run_warnings import host_verdict, kept_up, warnings
 from emulator.cli.run import tell
+from emulator.log import summary
 from emulator.log.lines import line
 from emulator.log.records import Record, StartRecord, StopRecord
 from emulator.log.summary import summarise
@@ -162,3 +163,7 @@ def test_check_forecasts_by_the_same_criterion(
     fleet = loads(FLEET)
     assert len(too_fast(fleet, CORES)) == (world.short > 0)
     assert not tight(fleet, CORES)
+
+
+def test_a_fault_is_late_in_the_summary_and_in_the_report_from_the_same_delay_on() -> None:
+    assert run_warnings.TIMELY == summary.TIMELY

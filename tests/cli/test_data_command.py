@@ -80,7 +80,10 @@ def test_a_device_without_an_example_is_named(emulate: Emulate, file: Path) -> N
     [
         (("own.npz", "--set", "clases=3"), "--set clases=3: clases: no such key (did you mean 'c"),
         (("own.npz", "--set", "classes=9"), "own.npz: y_train[9]: is 9: a class is a whole number"),
-        (("own.npz", "--split", "shard"), "--split shard: 'shard' is not iid or shards or"),
+        (
+            ("own.npz", "--split", "shard"),
+            "--split shard: 'shard' (did you mean 'shards'?) is not iid or",
+        ),
         (("own.npz", "--split", "owners"), "training.split: owners goes by the owner of an exa"),
         (("other.npz",), "other.npz: cannot be read: No such file or directory"),
         (("own.txt",), "'own.txt' is not mnist or fashion-mnist or digits or sentences, and no pa"),

@@ -72,7 +72,7 @@ def test_every_data_set_has_an_origin() -> None:
 
 
 def test_an_unknown_name_is_told_what_was_meant() -> None:
-    with pytest.raises(ValueError, match=r"'minst' is not mnist or .*did you mean 'mnist'"):
+    with pytest.raises(ValueError, match=r"'minst' .did you mean 'mnist'.* is not mnist or "):
         catalog.find("minst")
 
 

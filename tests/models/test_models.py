@@ -165,7 +165,9 @@ def test_layouts_survive_json() -> None:
 
 
 def test_an_unknown_name_is_told_what_was_meant() -> None:
-    with pytest.raises(ValueError, match=r"'mnist-cn' is not mnist-cnn or .*mean 'mnist-cnn'\?"):
+    with pytest.raises(
+        ValueError, match=r"'mnist-cn' .did you mean 'mnist-cnn'\?. is not mnist-cnn or"
+    ):
         models.find("mnist-cn")
     with pytest.raises(ValueError, match=r"char-lstm$"):
         models.find("transformer")

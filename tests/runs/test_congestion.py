@@ -76,7 +76,10 @@ def test_a_scenario_is_written_and_read_back() -> None:
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("{congestion: cubik}", "scenario:6: tcp.congestion: 'cubik' is not cubic or bbr or reno"),
+        (
+            "{congestion: cubik}",
+            "scenario:6: tcp.congestion: 'cubik' (did you mean 'cubic'?) is not cubic or bb",
+        ),
         ("{}", "scenario:6: tcp.congestion: is missing"),
     ],
 )

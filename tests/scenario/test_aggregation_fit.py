@@ -56,7 +56,7 @@ def test_what_has_gradients_enough_is_taken(aggregation: str, synchronization: s
         ("{kind: multi-krum, liars: 2}", "{kind: barrier, quorum: 50%}", "", "a step has 4"),
         ("krum", "barrier", "", "'krum' needs more than its name: write {kind: krum, liars: …}"),
         ("{kind: trimmed-mean, trim: 50%}", "barrier", "", "trim is 50%: write a share above 0%"),
-        ("medain", "barrier", "", "'medain' is not mean or median"),
+        ("medain", "barrier", "", "'medain' (did you mean 'median'?) is not mean or median"),
         (
             "median",
             "barrier",

@@ -47,7 +47,10 @@ def test_without_the_key_devices_hold_the_whole_model() -> None:
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ("{place: sever}", "place: 'sever' is not server or {after: LAYER} (did you mean 'server'"),
+        (
+            "{place: sever}",
+            "place: 'sever' (did you mean 'server'?) is not server or {after: LAYER}",
+        ),
         ("{place: 3}", "place: 3 is not server or {after: LAYER}"),
         ("{place: }", "place: nothing is not server or {after: LAYER}"),
         ("{}", "fully_connected.place: is missing: place of the cut"),
@@ -58,7 +61,7 @@ def test_without_the_key_devices_hold_the_whole_model() -> None:
         ("{place: {after: 0}}", "cannot be cut behind layer 0: take a layer from 1 to 3"),
         ("{place: {after: 4}}", "layer 4 is the last of mnist-cnn, so the server would hold"),
         ("{place: {after: conv7}}", "'conv7' is no layer: the layers are conv0, conv1, dense2"),
-        ("{place: server, values: f61}", "values: 'f61' is not f32 or f16 (did you mean 'f16'?)"),
+        ("{place: server, values: f61}", "values: 'f61' (did you mean 'f16'?) is not f32 or f16"),
         ("{place: server, labels: here}", "fully_connected.labels: 'here' is not sent or local"),
     ],
 )

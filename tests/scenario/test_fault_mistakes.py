@@ -27,7 +27,7 @@ from tests.fakes.small_scenario import mistakes
         ),
         (
             "{kind: crash, nodes: [one], every: {exponential: 9s, uniform: [1s, 2s]}}",
-            "faults[0].every: 'exponential and uniform' is not fixed or exponential or ",
+            "'exponential and uniform' (did you mean 'exponential'?) is not fixed or ",
         ),
         (
             "{kind: crash, nodes: [one], every: {}}",
@@ -41,7 +41,7 @@ from tests.fakes.small_scenario import mistakes
         ),
         (
             "{kind: crahs, nodes: [one], at: 1s}",
-            "'crahs' is not availability or ",
+            "'crahs' (did you mean 'crash'?) is not availability or ",
         ),
         (
             "{kind: crash, nodes: [one]}",

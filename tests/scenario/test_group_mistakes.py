@@ -19,7 +19,7 @@ DENSE = ("algorithm: asgd", "codec: dense\n  synchronization: {kind: groups, gro
         ("{kind: groups}", "training.synchronization.groups: is missing: number of groups, from 1"),
         (
             "{kind: groups, groups: 2, assign: sped}",
-            "synchronization.assign: 'sped' is not order or speed",
+            "synchronization.assign: 'sped' (did you mean 'speed'?) is not order or speed",
         ),
         ("{kind: groups, groups: x}", "synchronization.groups: 'x' is not a whole number"),
         ("{kind: groups, groups: 2, more: 1}", "synchronization.more: no such key: there are gr"),

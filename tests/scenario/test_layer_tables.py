@@ -63,7 +63,10 @@ def test_an_override_reaches_into_a_table_that_is_named() -> None:
         ("{layers: 3}", "4: training.model.layers: 3 is not a list"),
         ("{layer: vgg-19}", "4: training.model.layer: no such key (did you mean 'layers'?)"),
         ("{layers: vgg-19, a: 1}", "4: training.model.a: no such key: there are layers"),
-        ("mnist-cn", "4: training.model: 'mnist-cn' is not mnist-cnn or"),
+        (
+            "mnist-cn",
+            "4: training.model: 'mnist-cn' (did you mean 'mnist-cnn'?) is not mnist-cnn or",
+        ),
         ("3", "4: training.model: 3 is not text"),
     ],
 )
@@ -84,7 +87,7 @@ def test_a_wrong_model_is_named_with_its_place(model: str, message: str) -> None
             [
                 "2: layers[0].parameters: 0 is too small: write a whole number from 1 up",
                 "3: layers[1].name: 'a' is the name of layers[0] too: choose another name",
-                "3: layers[1].kind: 'cnv' is not conv or dense or recurrent (did you mean 'conv'?)",
+                "3: layers[1].kind: 'cnv' (did you mean 'conv'?) is not conv or dense or recurrent",
                 "3: layers[1].parameters: 1.5 is not a whole number",
                 "3: layers[1].activation: no such key (did you mean 'activations'?)",
                 "3: layers[1].activations: is missing: number of outputs for one example",
@@ -108,7 +111,7 @@ def test_a_wrong_model_is_named_with_its_place(model: str, message: str) -> None
             "layers:\n  - {name: a, kind: cnv, parameters: 0, activations: -1, multiply_adds: 0}\n",
             [
                 "1: layers: no layer has multiply_adds, so no layer would take time",
-                "2: layers[0].kind: 'cnv' is not conv or dense or recurrent (did you mean 'conv'?)",
+                "2: layers[0].kind: 'cnv' (did you mean 'conv'?) is not conv or dense or recurrent",
                 "2: layers[0].parameters: 0 is too small: write a whole number from 1 up",
                 "2: layers[0].activations: -1 is too small: write a whole number from 1 up",
             ],

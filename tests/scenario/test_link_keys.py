@@ -120,7 +120,7 @@ MISTAKES = [
     (
         "{delay: 1ms, jitter: 1ms, distribution: perato}",
         "distribution",
-        "'perato' is not normal or uniform or pareto or paretonormal (did you mean 'pareto'?)",
+        "'perato' (did you mean 'pareto'?) is not normal or uniform or pareto or paretonormal",
     ),
     ("{delay: 1ms, correlation: 5%}", "correlation", "5% without jitter: give `jitter`"),
     ("{duplicate: 101%}", "duplicate", "'101%' is more than 100%"),

@@ -38,8 +38,8 @@ from tests.fakes.small_scenario import SMALL, mistakes
         (
             "name: small",
             "name: small\nvirtual: {learner: numyp}",
-            "scenario:2: virtual.learner: 'numyp' is not tensorflow or numpy or none (did you mean "
-            "'numpy'?)",
+            "scenario:2: virtual.learner: 'numyp' (did you mean 'numpy'?) is not tensorflow or "
+            "numpy or none",
         ),
         (
             "name: small",

@@ -117,7 +117,7 @@ def test_files_of_the_same_name_do_not_mix(lab: Path) -> None:
         ("./broken.py:Mine", "codec: {lab}/broken.py:2: raises NameError: name 'y' is not defined"),
         ("./own.py", "codec: './own.py' names nothing in a file: write path, colon and name, ./f"),
         ("./own:Mine", "codec: './own:Mine' names nothing in a file: write path, colon and name"),
-        ("{kind: topkk}", "codec.kind: 'topkk' is not dense or topk"),
+        ("{kind: topkk}", "codec.kind: 'topkk' (did you mean 'topk'?) is not dense or topk"),
     ],
 )
 def test_each_mistake_has_the_line_of_the_scenario_and_of_the_file(

@@ -96,7 +96,10 @@ def test_a_wrong_number_does_not_hide_behind_a_wrong_word() -> None:
         ),
         (
             "codec: {kind: strom, threshold: 0, indices: bits}",
-            ["codec.threshold: threshold is 0: write", "codec.indices: 'bits' is not"],
+            [
+                "codec.threshold: threshold is 0: write",
+                "codec.indices: 'bits' (did you mean 'bitmap'?) is not",
+            ],
         ),
         (
             "aggregation: {kind: trimmed-mean, trim: 50%, more: 1}",
@@ -120,7 +123,7 @@ def test_a_wrong_number_does_not_hide_behind_a_wrong_word() -> None:
                 "codec.conv: conv is 0: a bin",
                 "codec.dense: dense is 20000: a bin",
                 "codec.factor: factor is 0.5: write",
-                "codec.indices: 'bits' is not",
+                "codec.indices: 'bits' (did you mean 'bitmap'?) is not",
             ],
         ),
         (

@@ -12,13 +12,13 @@ from tests.fakes.small_scenario import mistakes, small
         (
             "algorithm: asgd",
             "codec: {kind: topk, keep: 1%, values: f61}",
-            "training.codec.values: 'f61' is not f32 or f16 or bf16 or int8 or ternary",
+            "values: 'f61' (did you mean 'f16'?) is not f32 or f16 or bf16 or int8 or ternary",
         ),
         ("dataset: digits", "", "training.dataset: is missing: data set to learn from"),
         (
             "dataset: digits",
             "dataset: digts",
-            "'digts' is not mnist or fashion-mnist or digits or sentences (did",
+            "'digts' (did you mean 'digits'?) is not mnist or fashion-mnist or digits or sentences",
         ),
         (
             "dataset: digits",
@@ -46,8 +46,8 @@ from tests.fakes.small_scenario import mistakes, small
         (
             "algorithm: asgd",
             "algorithm: asgd\n  schedule: dynacom",
-            "scenario:6: training.schedule: 'dynacom' is not sequential or layer-by-layer or "
-            "ibatch or dynacomm (did you mean 'dynacomm'?)",
+            "scenario:6: training.schedule: 'dynacom' (did you mean 'dynacomm'?) is not sequential "
+            "or layer-by-layer or ibatch or dynacomm",
         ),
         (
             "algorithm: asgd",
@@ -135,7 +135,11 @@ from tests.fakes.small_scenario import mistakes, small
             "",
             "scenario:2: training: does not say how to train: give `algorithm`",
         ),
-        ("asgd", "asgdd", "training.algorithm: 'asgdd' is not asgd or ada-sgd"),
+        (
+            "asgd",
+            "asgdd",
+            "training.algorithm: 'asgdd' (did you mean 'asgd'?) is not asgd or ada-sgd",
+        ),
         ("asgd", "[1]", "training.algorithm: a list is not asgd or"),
         ("asgd", "asgd\n  codec: dense", "scenario:6: training.codec: 'asgd' sets this key too"),
         ("asgd", "asgd\n  modulation: constant", "training.modulation: 'asgd' sets this key too"),
@@ -148,9 +152,13 @@ from tests.fakes.small_scenario import mistakes, small
         (
             "asgd",
             "asgd\n  split: idd",
-            "training.split: 'idd' is not iid or shards or dirichlet or mixture or quantity or",
+            "split: 'idd' (did you mean 'iid'?) is not iid or shards or dirichlet or mixture",
         ),
-        ("asgd", "asgd\n  split: {kind: shard}", "split.kind: 'shard' is not iid or shards"),
+        (
+            "asgd",
+            "asgd\n  split: {kind: shard}",
+            "'shard' (did you mean 'shards'?) is not iid or shards",
+        ),
         (
             "asgd",
             "asgd\n  split: {kind: shards, per: 2}",

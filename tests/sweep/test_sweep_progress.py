@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.watching.sweep_views import LiveSweepView, PlainSweepView, span
+from emulator.cli.watching.progress import span
+from emulator.cli.watching.sweep_views import LiveSweepView, PlainSweepView
 from emulator.sweeps import Finished, Standing
 from tests.fakes.made_up_sweeps import Watching, made_up, rates
 

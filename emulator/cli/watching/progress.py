@@ -174,8 +174,8 @@ def ways(pushed: int, pulled: int, both: int) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time as people say it: 40 s, 3 min, 2 h 5 min."""
-    if seconds < 90:
+    """Return `seconds` as a rounded text: `40 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -10,6 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from .progress import span
+
 if TYPE_CHECKING:
     from ...sweeps import Finished, Standing
 
@@ -101,11 +103,3 @@ def summary(now: "Standing") -> str:
     """Return the number of finished points and the estimated rest of the sweep."""
     left = "" if now.left is None else f", about {span(now.left)} left"
     return f"{now.finished} of {now.total} points finished{left}"
-
-
-def span(seconds: float) -> str:
-    """Return `seconds` as a rounded text: `40 s`, `12 min`, `3 h 20 min`."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 
 from ...core.server import GATHERING
+from ...errors import first_of
 
 AHEAD = 4.0
 """Cores that booting nodes may want together for each core of the engine.
@@ -71,13 +72,10 @@ class Gathering:
         if max(waits.values(), default=0.0) <= GATHERING:
             return ""
         longest = sorted(waits, key=lambda node: -waits[node])
-        named = ", ".join(
-            f"{node} in {waits[node]:.0f} s{self._quota(node)}" for node in longest[:NAMED]
-        )
-        more = f" and {len(longest) - NAMED} more" if len(longest) > NAMED else ""
+        named = [f"{node} in {waits[node]:.0f} s{self._quota(node)}" for node in longest]
         return (
-            f"no hello from {named}{more}: each node has {GATHERING:.0f} s from its container's "
-            "start"
+            f"no hello from {first_of(named, NAMED)}: each node has {GATHERING:.0f} s from its "
+            "container's start"
         )
 
     def _quota(self, node: str) -> str:

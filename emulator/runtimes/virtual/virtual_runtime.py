@@ -8,13 +8,13 @@ from ...core.chores import Chore
 from ...core.heartbeat import Heartbeat
 from ...core.server import ParameterServer
 from ...core.survivors import SETTLE, Survivors
+from ...errors import counted
 from ...faults.garbling import VERB
 from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
 from ...scenario.durability import planned as planned_durability
-from ...scenario.reading.wording import counted
 from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import slowest_exchange
 from ...world import verbs

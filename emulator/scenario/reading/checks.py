@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
 from ...datasets.split import BY_CLASS
+from ...errors import counted
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
@@ -28,7 +29,6 @@ from .fault_checks import check_faults
 from .measure_checks import check_measure
 from .own_model_checks import check_own_model
 from .own_model_file import known_model
-from .wording import counted
 
 P = TypeVar("P")
 

@@ -3,7 +3,11 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...errors import shortened, suggestion
+from ...errors import (
+    counted,
+    shortened,
+    suggestion,
+)
 from ...faults import FAULTS
 from ...faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...schedules import Sequential
@@ -12,7 +16,6 @@ from ..devices import RESERVED
 from ..durability import NONE
 from ..model import Scenario
 from .document import Address, Document, place
-from .wording import counted
 
 
 def check_faults(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:

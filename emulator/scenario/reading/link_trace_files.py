@@ -4,7 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...units import Rate, Seconds
+from ...units import (
+    Rate,
+    about,
+    three_digits,
+)
 from ...world.link_course import OUTAGE
 from ...world.traces import AUTO, FORMATS, LinkTrace, TraceLineError, Way
 from ...world.traces.trace_file import read_trace, trace_mistakes
@@ -83,9 +87,9 @@ def _fill(side: dict[str, Any], given: dict[str, Any]) -> None:
     except ValueError:  # spelled out, and wrong: the reader of the key says so
         return
     if found.rate is not None and "rate" not in side:
-        side["rate"] = str(Rate(max(OUTAGE, float(f"{found.rate.mean * scale:.3g}"))))
+        side["rate"] = str(Rate(max(OUTAGE, three_digits(found.rate.mean * scale))))
     if found.delay is not None and "delay" not in side:
-        side["delay"] = str(Seconds(float(f"{found.delay.mean:.3g}")))
+        side["delay"] = about(found.delay.mean)
 
 
 def link_sides(document: Document) -> Iterator[Address]:

@@ -11,7 +11,7 @@ from .document import Address, Document
 def not_among(word: object, known: Iterable[str]) -> str:
     """Return the message for a `word` outside the names in `known`."""
     names = list(known)
-    return f"{quoted(word)} is not {' or '.join(names)}{suggestion(word, names)}"
+    return f"{quoted(word)}{suggestion(word, names)} is not {' or '.join(names)}"
 
 
 def neither_name_nor_reference(word: object, known: Iterable[str]) -> str:
@@ -24,7 +24,7 @@ def neither_name_nor_reference(word: object, known: Iterable[str]) -> str:
     if isinstance(word, str) and ("/" in word or ".py" in word):
         return f"{quoted(word)} names nothing in a file: write path, colon and name, ./file.py:Name"
     message = not_among(word, known)
-    return message if message.endswith("?)") else f"{message}, nor ./file.py:Name"
+    return message if "(did you mean" in message else f"{message}, nor ./file.py:Name"
 
 
 def quoted(value: object) -> str:
@@ -40,11 +40,6 @@ def quoted(value: object) -> str:
             return "a list"
         case _:
             return shortened(value)
-
-
-def counted(number: int, thing: str) -> str:
-    """Return `number` of `thing`, a noun in the singular, as `1 layer` or `3 layers`."""
-    return f"{number} {thing}{'s' if number != 1 else ''}"
 
 
 def explain(document: Document, errors: Iterable[Any], schema: dict[str, Any]) -> None:
