@@ -5,7 +5,9 @@ write its file in `figures/` and name the module here.
 """
 
 from .errors import RunError
-from .exporting import write
+from .facts.loading import Runs, load
+from .facts.runs import Run, read
+from .facts.tidy import TABLES
 from .figures import (
     FigureModule,
     bottleneck_traffic,
@@ -20,9 +22,7 @@ from .figures import (
     update_rate,
 )
 from .figures.scores import SCORES
-from .loading import Runs, load
-from .runs import Run, read
-from .tidy import TABLES
+from .pages.exporting import write
 
 FIGURES: tuple[FigureModule, ...] = (
     *SCORES,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import RunError, read
-from .drawing import pngs
+from .pictures.drawing import pngs
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

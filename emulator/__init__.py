@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-    from .cli.played import ReadRun, Run, Sweep
+    from .cli.read.played import ReadRun, Run, Sweep
     from .scenario import Scenario
 
 __all__ = ["Run", "Scenario", "Sweep", "analysis", "load", "read_run", "run", "sweep"]
@@ -61,7 +61,7 @@ def run(
     Ctrl-C ends the run with the outcome `canceled`; before the run has a folder, KeyboardInterrupt
     is raised. Only the main thread can call this function, as only that thread receives signals.
     """
-    from .cli.python_calls import play_run
+    from .cli.play.python_calls import play_run
 
     return play_run(scenario, on, set or {}, Path(runs), progress, shaping)
 
@@ -87,7 +87,7 @@ def sweep(
     Raises ScenarioError for the mistakes of all points; EmulatorError as `run` does; and
     KeyboardInterrupt after Ctrl-C: the same call plays the missing points.
     """
-    from .cli.python_calls import play_sweep
+    from .cli.play.python_calls import play_sweep
 
     folder = None if out is None else Path(out)
     return play_sweep(Path(scenario), over, seeds, set or {}, folder, Path(runs), cores, progress)
@@ -98,8 +98,8 @@ def read_run(folder: str | os.PathLike[str]) -> "ReadRun":
 
     Raises EmulatorError if the folder holds no run, or a damaged file.
     """
-    from .cli.analysis_package import analysis
-    from .cli.pages import runs_readable
+    from .cli.read.analysis_package import analysis
+    from .cli.read.pages import runs_readable
 
     with runs_readable():
         read: ReadRun = analysis().read(folder)
@@ -116,7 +116,7 @@ class _CheckoutAnalysis:
             return None
         from importlib.machinery import ModuleSpec
 
-        from .cli.analysis_package import is_checkouts, own_spec
+        from .cli.read.analysis_package import is_checkouts, own_spec
 
         if name == whole and not is_checkouts("analysis"):
             return own_spec()  # the name `analysis` is another package's here
@@ -125,7 +125,7 @@ class _CheckoutAnalysis:
         return ModuleSpec(name, cls())  # type: ignore[arg-type]
 
     def create_module(self, spec: "ModuleSpec") -> ModuleType:
-        from .cli.analysis_package import analysis
+        from .cli.read.analysis_package import analysis
 
         module: ModuleType = analysis(spec.name.removeprefix(f"{__name__}.analysis").lstrip("."))
         self._own = module.__spec__
@@ -145,11 +145,11 @@ def __getattr__(name: str) -> Any:
 
         return Scenario
     if name in ("Run", "Sweep"):
-        from .cli import played
+        from .cli.read import played
 
         return getattr(played, name)
     if name == "analysis":  # `emulator.analysis` in a wheel, `analysis` in a checkout
-        from .cli.analysis_package import analysis
+        from .cli.read.analysis_package import analysis
 
         return analysis()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

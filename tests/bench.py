@@ -17,9 +17,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from analysis.studies import markdown
-from emulator import models
+from analysis.papers import markdown
 from emulator.errors import EmulatorError
+from emulator.learning import models
 from tests.benchmarks import (
     box_loop,
     coding,

@@ -90,9 +90,9 @@ def emulate(
 @pytest.fixture
 def data(monkeypatch: pytest.MonkeyPatch) -> None:
     """Images, as if they had been fetched, on a machine that has TensorFlow."""
-    from emulator import datasets
     from emulator.checks import preflight
-    from emulator.datasets.examples import Examples
+    from emulator.learning import datasets
+    from emulator.learning.datasets.examples import Examples
 
     labels = np.arange(200, dtype=np.uint8) % 10
     some = Examples(np.zeros((200, 8, 8), np.uint8), labels, 16)

@@ -12,7 +12,7 @@ import pytest
 
 import emulator
 from analysis import TABLES, RunError, load
-from emulator.cli.python_calls import as_yaml
+from emulator.cli.play.python_calls import as_yaml
 from emulator.errors import ScenarioError
 from tests.fakes.synthetic_run import Synthetic
 from tests.fakes.virtual_world import SCENARIO, digits

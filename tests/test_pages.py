@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulator.datasets import store
+from emulator.learning.datasets import store
 from emulator.runtimes.docker.images.libraries import BASE
 from tests.fakes.installed_wheel import Typed
 from tests.fakes.played_page import PlayedPage

@@ -14,7 +14,7 @@ from types import ModuleType
 import pytest
 
 import emulator
-from emulator.cli.analysis_package import analysis
+from emulator.cli.read.analysis_package import analysis
 from emulator.errors import EmulatorError
 from emulator.runtimes.docker.images import node_image
 from emulator.sweeps.studies import STUDIES, Study

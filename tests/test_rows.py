@@ -8,31 +8,23 @@ from typing import Any, get_args
 import pytest
 
 import analysis
-from emulator import (
-    aggregation,
-    codecs,
-    faults,
-    models,
-    modulation,
-    optimizers,
-    pulls,
-    schedules,
-    synchronization,
-)
+from emulator import aggregation, codecs, modulation, optimizers, pulls, schedules, synchronization
 from emulator.codecs import indices, values
-from emulator.datasets import DATASETS
+from emulator.learning import models
+from emulator.learning.datasets import DATASETS
+from emulator.world import faults
 from tests.aggregation.test_aggregation import TABLE as AGGREGATIONS
 from tests.codecs.test_value_codings import EXACT
-from tests.datasets.test_datasets import FIRST
 from tests.fakes.codec_table import ROWS
 from tests.fakes.stateless_codecs import TABLE as STATELESS
-from tests.faults.test_faults import VERBS_OF_KINDS
-from tests.models.test_models import KINDS, SIZES
+from tests.learning.datasets.test_datasets import FIRST
+from tests.learning.models.test_models import KINDS, SIZES
 from tests.modulation.test_modulation import TABLE as MODULATIONS
 from tests.optimizers.test_optimizers import WITH_SIGN
 from tests.pulls.test_pulls import KINDS as PULLS
 from tests.schedules.test_schedules import TABLE as SCHEDULES
 from tests.synchronization.test_synchronization import TABLE as SYNCHRONIZATIONS
+from tests.world.faults.test_faults import VERBS_OF_KINDS
 
 
 def _plugins(rows: Iterable[Any]) -> list[Any]:
@@ -82,7 +74,7 @@ FAMILIES = {  # name: package, its plugin classes, the plugins in its tests' tab
         faults,
         tuple(faults.FAULTS.values()),
         [fault for fault, *_ in VERBS_OF_KINDS],
-        "VERBS_OF_KINDS in tests/faults/test_faults.py",
+        "VERBS_OF_KINDS in tests/world/faults/test_faults.py",
     ),
 }
 FAMILY = pytest.mark.parametrize("package, classes, rows, table", FAMILIES.values(), ids=FAMILIES)
@@ -127,13 +119,15 @@ def test_every_index_coding_is_listed() -> None:
 
 
 def test_every_model_has_its_sizes() -> None:
-    tables = "SIZES and KINDS in tests/models/test_models.py"
+    tables = "SIZES and KINDS in tests/learning/models/test_models.py"
     assert models.MODELS.keys() == SIZES.keys() == KINDS.keys(), f"each model has a row in {tables}"
 
 
 def test_every_data_set_has_its_first_labels() -> None:
-    sentences = {"sentences"}  # made here, from the grammar that tests/datasets/test_grammar.py has
-    table = "FIRST in tests/datasets/test_datasets.py"
+    sentences = {
+        "sentences"
+    }  # made here, from the grammar that tests/learning/datasets/test_grammar.py has
+    table = "FIRST in tests/learning/datasets/test_datasets.py"
     assert DATASETS.keys() == FIRST.keys() | sentences, f"each data set has a row in {table}"
 
 

@@ -6,36 +6,36 @@ from collections.abc import Iterator
 from functools import cache
 
 import emulator
-from emulator.faults import FAULTS
-from emulator.world.verbs import VERBS
+from emulator.world.faults import FAULTS
+from emulator.world.faults.verbs import VERBS
 from tests.layers import FILES, ROOT, imports, module_name, tree
 
 SHIPPED = [*FILES, *sorted((ROOT / "analysis").rglob("*.py"))]
 TEMPLATES = sorted((ROOT / "analysis").glob("*.html"))
 NOT_IMPORTED = {
-    "emulator.node.box_life": "started by a container",
+    "emulator.node.link.box_life": "started by a container",
     "emulator.node.engine_probe": "started in a container by the probe of an engine",
-    "emulator.node.foreign_end": "started by a sidecar of a foreign container",
-    "emulator.node.held_memory": "started by a presser",
-    "emulator.node.measure_versions": "started by the measuring after a run",
-    "emulator.node.role": "started by the supervisor",
+    "emulator.node.link.foreign_end": "started by a sidecar of a foreign container",
+    "emulator.node.part.held_memory": "started by a presser",
+    "emulator.node.part.measure_versions": "started by the measuring after a run",
+    "emulator.node.part.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
     "emulator.shaping.box.attach": "started by a sidecar of a foreign container",
     "emulator.shaping.probe": "started by a container",
     "emulator.calibration.layer_meter": "started by the calibration of layers",
-    "emulator.datasets.own.call_function": "started by the reader of functions",
-    "emulator.learners.tensorflow_keras": "started by the export of own models",
-    "analysis.agreement": "imported by `emulator.cli.analysis_package`",
-    "analysis.fault_gantt": "imported by `emulator.cli.analysis_package`",
-    "analysis.link_trace": "imported by `emulator.cli.analysis_package`",
-    "analysis.predicted_rates": "imported by `emulator.cli.analysis_package`",
-    "analysis.split_picture": "imported by `emulator.cli.analysis_package`",
-    "analysis.report": "imported by `emulator.cli.analysis_package`",
-    "analysis.tunings": "imported by `emulator.cli.analysis_package`",
+    "emulator.learning.datasets.own.call_function": "started by the reader of functions",
+    "emulator.learning.learners.tensorflow.keras_export": "started by the export of own models",
+    "analysis.agreement": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.fault_gantt": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.link_trace": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.predicted_rates": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.split_picture": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.report": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.tunings": "imported by `emulator.cli.read.analysis_package`",
 }
 """Modules without an import in the package, each with its use."""
 
-FOUND_BY_FAMILY = ("emulator.faults.", "analysis.figures.", "analysis.studies.")
+FOUND_BY_FAMILY = ("emulator.world.faults.", "analysis.figures.", "analysis.studies.")
 """Each package imports all of its modules, whatever their names."""
 
 READ_BY_OTHERS = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulator.models import MODELS
+from emulator.learning.models import MODELS
 from tests.benchmarks import single_node
 
 

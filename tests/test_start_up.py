@@ -51,11 +51,13 @@ for module in sys.argv[2:]:
 
 @pytest.mark.slow
 def test_the_image_has_all_that_its_roles_import() -> None:
-    starts = ("emulator.node.supervisor", "emulator.node.role", "emulator.shaping.probe")
+    starts = ("emulator.node.supervisor", "emulator.node.part.role", "emulator.shaping.probe")
     modules = sorted(_reached(*starts))
-    assert {"emulator.node.server_role", "emulator.learners.graph", "emulator.core.worker"} <= {
-        *modules
-    }
+    assert {
+        "emulator.node.part.server_role",
+        "emulator.learning.learners.graph",
+        "emulator.core.worker.worker",
+    } <= {*modules}
     _python(_BARE, json.dumps(sorted(DEVICE_IMAGE)), *modules)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.units import Bytes, Fraction, Quantity, Rate, Seconds, Share
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links.link import FRAME, Link, Side
 
 KINDS: tuple[type[Quantity], ...] = (Seconds, Rate, Fraction, Share, Bytes)
 

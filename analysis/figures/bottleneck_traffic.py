@@ -8,13 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from ..bottlenecks import WAYS, Bottleneck, bottlenecks
-from ..devices import devices
-from ..labels import stack
+from ..facts.bottlenecks import WAYS, Bottleneck, bottlenecks
+from ..facts.devices import devices
+from ..facts.runs import Run
+from ..facts.traffic import bins, extent, rebin, width
+from ..pages.labels import stack
+from ..pictures.theme import DEVICES, INK, QUIET, legend_below, nothing, panels
 from ..quantities import figures
-from ..runs import Run
-from ..theme import DEVICES, INK, QUIET, legend_below, nothing, panels
-from ..traffic import bins, extent, rebin, width
 from .link_rates import charged
 
 TITLE = "Traffic at bottlenecks"

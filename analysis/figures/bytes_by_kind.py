@@ -6,12 +6,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from ..devices import groups
-from ..labels import stack
-from ..pushes import KINDS
+from ..facts.devices import groups
+from ..facts.pushes import KINDS
+from ..facts.runs import Run
+from ..pages.labels import stack
+from ..pictures.theme import SERIES, legend_above, nothing
 from ..quantities import size
-from ..runs import Run
-from ..theme import SERIES, legend_above, nothing
 
 TITLE = "Bytes pushed, by kind"
 CAPTION = (

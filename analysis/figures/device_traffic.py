@@ -7,12 +7,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
-from ..devices import devices
-from ..faults import outages
-from ..labels import joined, stack
-from ..quantities import figures
-from ..runs import Run
-from ..theme import (
+from ..facts.devices import devices
+from ..facts.faults import outages
+from ..facts.runs import Run
+from ..facts.traffic import bins, extent, rates, rebin, width
+from ..pages.labels import joined, stack
+from ..pictures.theme import (
     INK,
     device_colours,
     fault_colour,
@@ -22,7 +22,7 @@ from ..theme import (
     panels,
     shade,
 )
-from ..traffic import bins, extent, rates, rebin, width
+from ..quantities import figures
 
 TITLE = "Traffic per device"
 CAPTION = (

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..host_load import seconds_of
-from ..labels import stack
-from ..runs import Run
-from ..theme import SERIES, from_zero, legend_above, nothing, panels
+from ..facts.host_load import seconds_of
+from ..facts.runs import Run
+from ..pages.labels import stack
+from ..pictures.theme import SERIES, from_zero, legend_above, nothing, panels
 
 TITLE = "Load of the host"
 CAPTION = (

@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from .. import gantt
-from ..gantt import PHASES, GanttBar, GanttRow
-from ..iterations import REALISED, DevicePlan, device_plans
-from ..labels import stack
-from ..runs import Run
-from ..theme import nothing
+from ..facts.iterations import REALISED, DevicePlan, device_plans
+from ..facts.runs import Run
+from ..pages.labels import stack
+from ..pictures import gantt
+from ..pictures.gantt import PHASES, GanttBar, GanttRow
+from ..pictures.theme import nothing
 
 TITLE = "Transfer and computing in an iteration"
 CAPTION = (

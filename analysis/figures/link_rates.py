@@ -7,14 +7,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from ..allowance import HEADERS, PAYLOAD
-from ..devices import devices
-from ..facts import fact
-from ..labels import stack
+from ..facts.allowance import HEADERS, PAYLOAD
+from ..facts.devices import devices
+from ..facts.kept_facts import fact
+from ..facts.runs import Run
+from ..facts.traffic import busiest, rates
+from ..pages.labels import stack
+from ..pictures.theme import INK, QUIET, device_colours, legend_above, log_ticks, nothing
 from ..quantities import figures
-from ..runs import Run
-from ..theme import INK, QUIET, device_colours, legend_above, log_ticks, nothing
-from ..traffic import busiest, rates
 
 TITLE = "Achieved against requested link rate"
 CAPTION = (

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.axes import Axes
 
-from .. import both_directions, raster
-from ..labels import joined, stack
-from ..quantities import figures, percent, size
-from ..regression import is_regression
-from ..runs import Run
-from ..theme import (
+from ..facts import both_directions
+from ..facts.regression import is_regression
+from ..facts.runs import Run
+from ..pages.labels import joined, stack
+from ..pictures import raster
+from ..pictures.theme import (
     HEIGHT,
     fault_keys,
     from_zero,
@@ -24,6 +24,7 @@ from ..theme import (
     run_colours,
     shade,
 )
+from ..quantities import figures, percent, size
 
 _FEW = 6
 """Largest number of runs with a legend inside the axes, where it hides no curve."""

@@ -7,10 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from ..held_model import held_updates
-from ..labels import stack
-from ..runs import Run
-from ..theme import legend_above, nothing, run_colours
+from ..facts.held_model import held_updates
+from ..facts.runs import Run
+from ..pages.labels import stack
+from ..pictures.theme import legend_above, nothing, run_colours
 
 TITLE = "Staleness"
 CAPTION = (

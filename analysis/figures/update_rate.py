@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from .. import raster
-from ..held_model import held_updates
-from ..labels import joined, stack
-from ..runs import Run
-from ..theme import HEIGHT, fault_keys, legend_above, nothing, run_colours, shade
+from ..facts.held_model import held_updates
+from ..facts.runs import Run
+from ..pages.labels import joined, stack
+from ..pictures import raster
+from ..pictures.theme import HEIGHT, fault_keys, legend_above, nothing, run_colours, shade
 
 TITLE = "Updates per second"
 CAPTION = (

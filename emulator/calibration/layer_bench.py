@@ -7,9 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .. import models
-from ..datasets import shard
 from ..errors import HostError
+from ..learning import models
+from ..learning.datasets import shard
 from .worker_bench import ENVIRONMENT, noise
 
 TIMEOUT = 300.0

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import models
 from ..core.assembly import WorkerAssembly
 from ..core.plan import WorkerPlan
-from ..datasets import shard
-from ..learners.batches import Batches
-from ..learners.device import layered_learner
+from ..learning import models
+from ..learning.datasets import shard
+from ..learning.learners.batches import Batches
+from ..learning.learners.device import layered_learner
 from .record import rounded
 from .step_meter import FEW, REST, SPAN, STEPS, WARM
 

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from .. import models
 from ..codecs import AnyCodec
-from ..learners.own_export import ready
+from ..learning import models
+from ..learning.learners.own_export import ready
 from ..units import Seconds
 from ..world.laws import Fixed
 from .layer_bench import layer_times

@@ -14,17 +14,19 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import chance, codecs, models
+from .. import chance, codecs
 from ..codecs import AnyCodec
-from ..core.heartbeat import Heartbeat
 from ..core.plan import Plan, WorkerPlan
-from ..core.server import ParameterServer
-from ..datasets import shard
-from ..datasets.examples import Examples
+from ..core.server.parameter_server import ParameterServer
+from ..core.worker.heartbeat import Heartbeat
 from ..errors import HostError
+from ..learning import models
+from ..learning.datasets import shard
+from ..learning.datasets.examples import Examples
+from ..learning.models.task import Task
 from ..log.writing import RunLog
-from ..models.task import Task
-from ..node import config, server_role
+from ..node import config
+from ..node.part import server_role
 from ..transport import server_driver
 from ..transport.router import Router
 from ..transport.secrets import issue
@@ -49,12 +51,13 @@ _NODE, _FILE = "worker", "node.json"
 _WORKER = f"""{CHILD}
 import sys
 from pathlib import Path
-from emulator.node import config, role
+from emulator.node import config
+from emulator.node.part import role
 data, config.GRAPH = map(Path, sys.argv[1:])
 config.SHARD, node = data, config.read(data / {_FILE!r})
 role.work(node, node.part, 0, goes_on=False)
 """
-"""The child's code: `emulator.node.role`, with folders of this host in place of a container's. The
+"""The child's code: `emulator.node.part.role`, with folders of this host in place of a container's. The
 child ends at the end of standard input, as in a container."""
 
 

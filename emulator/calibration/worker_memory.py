@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..codecs import AnyCodec, Dense, TopK
-from ..learners.own_export import ready
+from ..learning.learners.own_export import ready
+from ..learning.models import OwnModel
+from ..learning.models.own_model import MeasuredMemory
 from ..log.records import Record
-from ..models import OwnModel
-from ..models.own_model import MeasuredMemory
 from ..scenario.demand import SUPERVISOR
 from ..units import Fraction
 from .step_meter import StepMeter

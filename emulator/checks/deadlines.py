@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..codecs import Dense
-from ..core.cut_exchange import PATIENCE
+from ..core.cut.cut_exchange import PATIENCE
 from ..errors import counted
 from ..pulls import WholeModel as Whole
 from ..scenario.demand import Shortfall
@@ -20,8 +20,8 @@ from ..scenario.timeouts import largest_at_the_cut
 from ..schedules import Sequential
 from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD
 from ..units import Seconds
-from ..world.link import Side
-from ..world.link_course import side_course
+from ..world.links.link import Side
+from ..world.links.link_course import side_course
 
 
 @dataclass(frozen=True)

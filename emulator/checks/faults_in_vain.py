@@ -1,16 +1,16 @@
 """Warnings of `emulate check`: faults that never happen in a run, and faults without an effect."""
 
-from ..faults import Scheduled
-from ..faults.availability import Availability
-from ..faults.churn import Churn
-from ..faults.corrupt import Corrupt
-from ..faults.energy import Energy
-from ..faults.occurrences import Once, Repeated
 from ..scenario.demand import Shortfall
 from ..scenario.idle_faults import fault_entries
 from ..scenario.model import Scenario
 from ..scenario.reading.document import place
 from ..units import Seconds
+from ..world.faults import Scheduled
+from ..world.faults.availability import Availability
+from ..world.faults.churn import Churn
+from ..world.faults.corrupt import Corrupt
+from ..world.faults.energy import Energy
+from ..world.faults.occurrences import Once, Repeated
 from ..world.laws import Fixed, Law, Uniform
 
 

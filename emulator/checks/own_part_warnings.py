@@ -1,7 +1,7 @@
 """Warnings about data and models of the user's own that may be understood otherwise than meant."""
 
-from ..datasets import OwnDataset, describe
-from ..models import OwnModel
+from ..learning.datasets import OwnDataset, describe
+from ..learning.models import OwnModel
 from ..scenario.demand import Shortfall
 from ..scenario.model import Scenario
 

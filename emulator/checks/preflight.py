@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..errors import DataError, EmulatorError, HostError, ScenarioError
-from ..learners.export import tensorflow_version
-from ..learners.numpy import refusal
+from ..learning.learners.export import tensorflow_version
+from ..learning.learners.numpy import refusal
+from ..learning.models import OwnModel
 from ..machine import congestion
 from ..machine.host import Host, lacks_containers
-from ..models import OwnModel
 from ..runs.certain_crashes import certain_crash
 from ..runs.data_split import DataSplit, split_data
 from ..runs.host_dilation import with_dilation
@@ -29,7 +29,7 @@ from ..schedules import Sequential
 from ..shaping.bounds import SLOWEST, out_of_bounds
 from ..units import Share
 from ..world.laws import Fixed, Law, Uniform
-from ..world.link import Side
+from ..world.links.link import Side
 from ..world.stop_conditions import CONDITIONS
 from .image_imports import missing_imports
 from .pressure_fit import unavailable

@@ -6,7 +6,7 @@ from ..scenario.demand import Shortfall
 from ..scenario.link_moments import link_moments
 from ..scenario.model import Scenario
 from ..units import Rate
-from ..world.link import ETHERNET, Side
+from ..world.links.link import ETHERNET, Side
 
 
 def short_limits(scenario: Scenario) -> list[Shortfall]:

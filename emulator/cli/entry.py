@@ -12,21 +12,6 @@ import click
 
 from ..errors import EmulatorError, HostError, ScenarioError
 from ..runs.cancel import Canceled
-from .calibrate import calibrate
-from .check import check
-from .clean import clean
-from .compare import compare
-from .completion import COMPLETE, completion
-from .compose import compose
-from .data import data
-from .doctor import doctor
-from .export_run import export
-from .foreign_link import link
-from .images import images
-from .list import list_
-from .logs import logs
-from .new import new
-from .node import node
 from .output import (
     FULL,
     discard_output,
@@ -37,22 +22,37 @@ from .output import (
     take_every_letter,
     unwritable,
 )
-from .predict import predict
-from .report import report
-from .resume import resume
-from .run import run
-from .schema import schema
-from .show_algorithms import algorithms
-from .show_model import model
-from .show_plan import plan
-from .show_profiles import profiles
-from .show_schedules import schedule
-from .show_trace import trace
-from .stop import stop
-from .study import study
-from .sweep import sweep
-from .test_codec import test_codec
-from .tune import tune
+from .plan.check import check
+from .plan.predict import predict
+from .plan.show_algorithms import algorithms
+from .plan.show_plan import plan
+from .plan.show_profiles import profiles
+from .plan.show_schedules import schedule
+from .plan.show_trace import trace
+from .play.clean import clean
+from .play.foreign_link import link
+from .play.node import node
+from .play.resume import resume
+from .play.run import run
+from .play.stop import stop
+from .play.study import study
+from .play.sweep import sweep
+from .play.tune import tune
+from .prepare.calibrate import calibrate
+from .prepare.completion import COMPLETE, completion
+from .prepare.compose import compose
+from .prepare.data import data
+from .prepare.doctor import doctor
+from .prepare.images import images
+from .prepare.new import new
+from .prepare.schema import schema
+from .prepare.show_model import model
+from .prepare.test_codec import test_codec
+from .read.compare import compare
+from .read.export_run import export
+from .read.list import list_
+from .read.logs import logs
+from .read.report import report
 
 _JSON = "--json"
 _OTHER_NAME = "edge-emulate"

@@ -7,7 +7,7 @@ import click
 
 from ..runs.folder import RUNS
 from ..shaping.backend import DELAYS
-from .completed_words import run_names, scenario_files, scenario_keys
+from .prepare.completed_words import run_names, scenario_files, scenario_keys
 
 FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenario_files)
 RUN = click.argument("run", shell_complete=run_names)

@@ -31,9 +31,9 @@ from ..units import (
     Share,
     about,
 )
-from ..world.link import Link, Side
+from ..world.links.link import Link, Side
 from ..world.stop_conditions import CONDITIONS
-from .compute_group_rows import GroupRow, spans
+from .plan.compute_group_rows import GroupRow, spans
 from .watching.progress import amount
 
 MOST_ROWS = 40

@@ -9,7 +9,6 @@ from .. import (
     aggregation,
     chance,
     codecs,
-    models,
     modulation,
     optimizers,
     pulls,
@@ -18,22 +17,23 @@ from .. import (
 )
 from ..codecs.base import Codec, Encoder, EncoderContext
 from ..codecs.segment_encoder import SegmentEncoder
-from ..datasets.examples import Examples, Subset
 from ..layout import Layout, Segment
-from ..learners.batches import Batches
-from ..learners.local_steps import per_epoch
+from ..learning import models
+from ..learning.datasets.examples import Examples, Subset
+from ..learning.learners.batches import Batches
+from ..learning.learners.local_steps import per_epoch
+from ..learning.models.saved_model import SavedModel
 from ..log.writing import RunLog
-from ..models.saved_model import SavedModel
 from ..pulls import HeldModel
 from ..synchronization import ComputeGroups, Synchronizer
-from .cut_exchange import CutExchange
-from .group_updates import GroupUpdates
-from .parameters import Parameters, State
+from .cut.cut_exchange import CutExchange
 from .plan import Plan, WorkerPlan
-from .prior_costs import PriorCosts
-from .scheduler import Report, Scheduler
-from .server import ParameterServer
-from .snapshot_exchange import Keep
+from .scheduling.prior_costs import PriorCosts
+from .scheduling.scheduler import Report, Scheduler
+from .server.group_updates import GroupUpdates
+from .server.parameter_server import ParameterServer
+from .server.parameters import Parameters, State
+from .server.snapshot_exchange import Keep
 
 
 def parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:

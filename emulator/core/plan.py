@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from ..layout import Layout, Segment
-from ..learners.local_training import LocalTraining
+from ..learning.learners.local_training import LocalTraining
 from ..world.stop_conditions import Stop
-from .quarantine import QuarantineRule
+from .server.quarantine import QuarantineRule
 
 Plain = dict[str, Any]
 

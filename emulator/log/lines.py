@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from ..plugins.plain_files import open_plain, read_plain
-from .fault_records import TimelineRecord
 from .records import KINDS, Record
+from .records.fault_records import TimelineRecord
 
 _encode = msgspec.json.Encoder().encode
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(reduce(or_, KINDS.values()))

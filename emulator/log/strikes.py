@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..world.verbs import row_of_record
-from .fault_records import FaultRecord, OverlapRecord, TimelineRecord
+from ..world.faults.verbs import row_of_record
+from .records.fault_records import FaultRecord, OverlapRecord, TimelineRecord
 from .writing import microseconds
 
 BATTERY = "energy"

@@ -7,13 +7,6 @@ from typing import Any
 
 from ..world.roles import EVALUATOR, SERVER
 from ..world.stop_conditions import OUTCOMES, SCORED
-from .cut_records import ActivationsRecord
-from .fault_effects import FaultEffects
-from .fault_records import FaultRecord, OverlapRecord, TimelineRecord
-from .fidelity_records import HostRecord, LinkRecord
-from .host_shortage import short_share, shortage_reason
-from .link_fidelity import MOST, LinkFidelity, missed
-from .packet_lateness import LatenessSums, Shaped
 from .records import (
     EvaluationRecord,
     ExitRecord,
@@ -29,9 +22,16 @@ from .records import (
     UnsentRecord,
     UpdateRecord,
 )
+from .records.cut_records import ActivationsRecord
+from .records.fault_records import FaultRecord, OverlapRecord, TimelineRecord
+from .records.fidelity_records import HostRecord, LinkRecord
 from .strikes import Strikes
 from .targets import Costs
 from .travelled_bytes import Travelled, TravelledBytes
+from .verdicts.fault_effects import FaultEffects
+from .verdicts.host_shortage import short_share, shortage_reason
+from .verdicts.link_fidelity import MOST, LinkFidelity, missed
+from .verdicts.packet_lateness import LatenessSums, Shaped
 
 TIMELY = 0.5
 """Seconds that a fault may come after its time before the run counts as disturbed."""

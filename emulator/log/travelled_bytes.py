@@ -8,8 +8,8 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from ..world.roles import EVALUATOR
-from .cut_records import ActivationsRecord
 from .records import EvaluationRecord, PullRecord, Record, RecoveredRecord, UpdateRecord
+from .records.cut_records import ActivationsRecord
 
 _KEPT = 1 << 16
 """Largest number of versions kept. Beyond it every second one is dropped, and one of twice as many

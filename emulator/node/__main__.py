@@ -1,6 +1,7 @@
 """The entry point of every container."""
 
-from . import config, gateway_life, supervisor
+from . import config, supervisor
+from .link import gateway_life
 
 node = config.read()
 if isinstance(node.part, config.GatewayRole):

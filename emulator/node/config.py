@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from ..core.heartbeat import Heartbeat
 from ..core.plan import Plain, Plan, WorkerPlan
-from ..core.prior_costs import PriorCosts
+from ..core.scheduling.prior_costs import PriorCosts
+from ..core.worker.heartbeat import Heartbeat
 from ..shaping.command import Command
 from ..transport.secrets import AllowList, Secret
 from ..world.emulated_clock import EmulatedClock

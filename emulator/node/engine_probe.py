@@ -14,8 +14,9 @@ from typing import Any
 
 from ..errors import DeploymentError
 from ..shaping.probe import probe
-from . import config, memory
-from .memory import ROOT
+from . import config
+from .part import memory
+from .part.memory import ROOT
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """File with an id of the running kernel, which is another after each boot and in each machine."""

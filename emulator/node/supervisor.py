@@ -15,19 +15,19 @@ from typing import Any
 
 from ..errors import DeploymentError
 from ..machine.open_files import raise_limit
-from ..world import verbs
 from ..world.battery import BatteryConstants
-from ..world.powers import perform
-from ..world.verbs import Setting
+from ..world.faults import verbs
+from ..world.faults.powers import perform
+from ..world.faults.verbs import Setting
 from . import config, supervisor_reports
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
 from .fidelity.cpu_use import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
 from .line_reader import LineReader
-from .part_orders import HOLD, ZERO
-from .part_powers import PartPowers
-from .presser import LIFT, LOWER
+from .part.part_orders import HOLD, ZERO
+from .part.part_powers import PartPowers
+from .part.presser import LIFT, LOWER
 from .revivals import Revivals
 from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_on, say
 

@@ -8,8 +8,8 @@ the cut are carried too. The section `virtual` and calibrations do not count, so
 on every host, form the same groups.
 """
 
-from ..core.crossing_bytes import crossing_bytes
-from ..core.prior_costs import through
+from ..core.cut.crossing_bytes import crossing_bytes
+from ..core.scheduling.prior_costs import through
 from ..pulls import floats
 from ..scenario import Scenario
 from ..scenario.devices import Group

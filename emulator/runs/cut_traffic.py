@@ -10,7 +10,7 @@ from typing import Any
 from ..codecs import Dense
 from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
-from ..core.crossing_bytes import CrossingBytes, crossing_bytes, value_width
+from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes, value_width
 from ..layout import Layout
 from ..pulls import floats
 from ..scenario import Scenario

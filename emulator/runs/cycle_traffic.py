@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from ..core import wire
-from ..core.crossing_bytes import CrossingBytes, crossing_bytes
-from ..core.messages import ModelReply, Pull, Update
+from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes
+from ..core.wire.messages import ModelReply, Pull, Update
 from ..pulls import floats
 from ..scenario import Scenario
 from .expected_costs import update_sizes

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from .. import datasets
-from ..datasets import Dataset
-from ..datasets.owners_file import owners_of
-from ..datasets.split import Parts, parts
 from ..errors import ScenarioError
+from ..learning import datasets
+from ..learning.datasets import Dataset
+from ..learning.datasets.owners_file import owners_of
+from ..learning.datasets.split import Parts, parts
 from ..scenario import Scenario
 from .compute_groups import dealt_batches
 

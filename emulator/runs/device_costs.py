@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..core.prior_costs import PriorCosts
+from ..core.scheduling.prior_costs import PriorCosts
 from ..layout import Layout
 from ..scenario import Scenario
 from .compute_groups import dealt_batches

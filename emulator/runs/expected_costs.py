@@ -11,8 +11,8 @@ import numpy as np
 from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
 from ..core import wire
-from ..core.messages import ModelSegment
-from ..core.prior_costs import PriorCosts, least_pace, through
+from ..core.scheduling.prior_costs import PriorCosts, least_pace, through
+from ..core.wire.messages import ModelSegment
 from ..layout import Layout
 from ..pulls import floats
 from ..scenario.devices import Group

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from .. import calibration
-from ..core.prior_costs import PriorCosts
+from ..core.scheduling.prior_costs import PriorCosts
 from ..scenario import Scenario
 from ..scenario.layer_shares import LayerShares
 from ..schedules import Sequential

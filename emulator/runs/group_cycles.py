@@ -20,7 +20,7 @@ from ..scenario import Scenario
 from ..scenario.devices import Group
 from ..synchronization import ComputeGroups
 from ..synchronization.groups import dealt
-from ..world.link import FRAME, Side
+from ..world.links.link import FRAME, Side
 from .compute_groups import compute_groups
 from .cycle_traffic import CycleTraffic, cycle_traffic
 from .step_times import StepTimes

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..calibration import known
-from ..core.prior_costs import LinkEstimate, through
-from ..log.host_shortage import OFTEN, SUBJECT, is_short
+from ..core.scheduling.prior_costs import LinkEstimate, through
+from ..log.verdicts.host_shortage import OFTEN, SUBJECT, is_short
 from ..pulls import floats
 from ..scenario import Scenario, Shortfall
 from ..scenario.devices import Group
@@ -22,7 +22,7 @@ from ..shaping.full_packets import filled
 from ..shaping.tc import SUPERPACKET, segments
 from ..synchronization import Asynchronous
 from ..units import Rate
-from ..world.link import ETHERNET, SEGMENT, Side
+from ..world.links.link import ETHERNET, SEGMENT, Side
 from .expected_costs import update_sizes
 from .step_calibration import known_time
 

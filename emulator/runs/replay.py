@@ -14,19 +14,19 @@ from ..errors import (
     EmulatorError,
     first_of,
 )
-from ..faults import Scheduled
-from ..log.fault_records import FaultRecord
 from ..log.lines import read
-from ..log.record_fields import kind
 from ..log.records import Record
+from ..log.records.fault_records import FaultRecord
+from ..log.records.record_fields import kind
 from ..scenario import Scenario, Timed
 from ..scenario.durability import NONE
 from ..scenario.reshaped_links import reshaped_links
 from ..scenario.timeline import horizon, server_back, verbs_of_faults
 from ..units import Fraction
-from ..world import reshaping, verbs
+from ..world.faults import Scheduled, verbs
+from ..world.faults.verbs import Action
+from ..world.links import reshaping
 from ..world.roles import SERVER
-from ..world.verbs import Action
 
 F = TypeVar("F", bound=Scheduled)
 

@@ -36,11 +36,11 @@ def rescue(folder: RunFolder) -> Rescued:
 def _write(folder: RunFolder, path: Path) -> Rescued:
     """Write the model of the run in `folder` to `path`."""
     # late: these take long to import, and few commands need them
-    from ..learners.own_export import ready
-    from ..models import OwnModel, saved_model
-    from ..models.saved_model import SavedModel
+    from ..learning.learners.own_export import ready
+    from ..learning.models import OwnModel, saved_model
+    from ..learning.models.saved_model import SavedModel
     from ..node.durable.recovery import damage, last_state
-    from ..node.server_role import from_plan
+    from ..node.part.server_role import from_plan
     from ..scenario import load
     from .data_split import split_data
     from .planning import plan

@@ -76,7 +76,7 @@ def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> ModelOri
 
 def waiting(folder: RunFolder) -> list[Path]:
     """Return the files of the versions that wait for a measurement, the oldest version first."""
-    from ..node.kept_versions import FOLDER, kept_versions  # late: as in `durable`
+    from ..node.part.kept_versions import FOLDER, kept_versions  # late: as in `durable`
 
     return kept_versions(folder.server / FOLDER)
 
@@ -84,7 +84,7 @@ def waiting(folder: RunFolder) -> list[Path]:
 def unfinished_models(folder: RunFolder) -> list[int]:
     """Return the bytes of each model that is being written, of which a slow disk has taken more at
     each call; 0 for a file that nothing writes to."""
-    from ..models.saved_model import part_of  # not at the top: NumPy takes time
+    from ..learning.models.saved_model import part_of  # not at the top: NumPy takes time
 
     server = folder.server
     models = server / _CHECKPOINT, server / _MODEL, folder.path / _MODEL
@@ -97,7 +97,7 @@ def forget_measured(folder: RunFolder) -> None:
     kept = waiting(folder)
     if not kept or not folder.reports.is_file():
         return
-    from ..node.kept_versions import version_file  # late: as in `durable`
+    from ..node.part.kept_versions import version_file  # late: as in `durable`
 
     with folder.reports.open("rb") as lines:
         for text in lines:
@@ -275,7 +275,7 @@ def _unmeasured(folder: RunFolder) -> bytes:
     kept = waiting(folder)
     if not kept:
         return b""
-    from ..node.kept_versions import read_at, version_of  # late: as in `durable`
+    from ..node.part.kept_versions import read_at, version_of  # late: as in `durable`
 
     return line(UnmeasuredRecord(max(map(read_at, kept)), [version_of(path) for path in kept]))
 
@@ -304,7 +304,7 @@ def _copy_model(folder: RunFolder, reason: str = "") -> ModelOrigin:
 
 def _origin(model: Path, reason: str = "") -> ModelOrigin:
     """Return the origin of the file `model` of the server, with the `reason` in its note."""
-    from ..models.saved_model import read_version  # late: NumPy takes long to import
+    from ..learning.models.saved_model import read_version  # late: NumPy takes long to import
 
     version = read_version(model)
     if model.name != _CHECKPOINT:

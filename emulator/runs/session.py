@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..core import wire
-from ..datasets import OwnDataset
-from ..datasets.split import Owners
 from ..errors import DeploymentError, HostError
-from ..log.packet_lateness import Shaped
+from ..learning.datasets import OwnDataset
+from ..learning.datasets.split import Owners
 from ..log.records import Record
 from ..log.summary import summarise
+from ..log.verdicts.packet_lateness import Shaped
 from ..machine.host import Host
 from ..machine.installed import versions
 from ..scenario import Scenario, Timed

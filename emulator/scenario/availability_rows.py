@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from random import Random
 
 from .. import chance
-from ..faults import Scheduled
-from ..faults.availability import Availability, parted
+from ..world.faults import Scheduled
+from ..world.faults.availability import Availability, parted
 from .model import Scenario
 from .timeline import horizon
 

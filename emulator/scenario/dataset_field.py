@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic_core import core_schema
 
-from ..datasets import OwnDataset
+from ..learning.datasets import OwnDataset
 from ..plugins.python_file import NAME
 from .fields import Name
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..codecs import Dense, refusal
-from ..models import OwnModel
+from ..learning.models import OwnModel
 from ..units import Bytes
 from .model import Scenario
 from .timeouts import largest_at_the_cut

@@ -5,9 +5,9 @@ from itertools import count
 from random import Random
 
 from .. import chance
-from ..faults import Interval, Scheduled
-from ..faults.occurrences import MOST_FAILURES
 from ..units import Seconds
+from ..world.faults import Interval, Scheduled
+from ..world.faults.occurrences import MOST_FAILURES
 
 
 class EpisodeDraws:

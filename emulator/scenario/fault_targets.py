@@ -9,8 +9,8 @@ from heapq import nsmallest
 from typing import Any, TypeAlias
 
 from .. import chance
-from ..faults import Aimed, Scheduled
-from ..faults.schedule import ALL
+from ..world.faults import Aimed, Scheduled
+from ..world.faults.schedule import ALL
 from ..world.roles import SERVER
 from .devices import FailureProfile, Group
 

@@ -15,7 +15,7 @@ from ..plugins import Family
 from ..plugins.python_file import PATTERN, is_reference
 from ..units import Seconds
 from ..world.laws import LAWS, Fixed, Law
-from ..world.link import Link
+from ..world.links.link import Link
 from .own_plugins import read_own, schemas_of_own
 from .reading.wording import neither_name_nor_reference, not_among
 

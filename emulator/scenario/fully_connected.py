@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 
 from ..core.plan import Cut
 from ..layout import Layout
-from ..models import Model
+from ..learning.models import Model
 from .devices import Section
 from .fields import Name
 from .reading.wording import not_among, quoted

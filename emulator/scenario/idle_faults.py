@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ..errors import first_of
-from ..faults import Scheduled
-from ..world.reshaping import VERB
+from ..world.faults import Scheduled
+from ..world.links.reshaping import VERB
 from .model import Scenario
 from .reading.document import Address, place
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from .. import optimizers, plugins
 from ..errors import ScenarioError
-from ..models import saved_model
-from ..models.saved_model import SavedModel
+from ..learning.models import saved_model
+from ..learning.models.saved_model import SavedModel
 from .training_section import TrainingSection
 
 

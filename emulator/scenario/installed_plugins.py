@@ -4,16 +4,9 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .. import (
-    aggregation,
-    codecs,
-    faults,
-    modulation,
-    optimizers,
-    schedules,
-    synchronization,
-)
+from .. import aggregation, codecs, modulation, optimizers, schedules, synchronization
 from ..errors import PythonFileError
+from ..world import faults
 from . import figure_plugins
 
 FAMILIES = (

@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from ..errors import counted
-from ..models.layer_table import LayerTable
+from ..learning.models.layer_table import LayerTable
 from .devices import Section
 from .fields import NotEmpty
 

@@ -10,8 +10,8 @@ from ..units import (
     Seconds,
     three_digits,
 )
-from ..world.link import Side
-from ..world.traces.trace_statistics import statistics
+from ..world.links.link import Side
+from ..world.links.traces.trace_statistics import statistics
 
 _LISTED = 3
 """Steps of a side that a table lists; it counts the others."""

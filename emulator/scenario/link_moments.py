@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..faults import Scheduled
-from ..world.bottleneck import SharedLink
-from ..world.link import Link, Side
-from ..world.link_course import MANY, side_course
-from ..world.reshaping import VERB, reshaped
-from ..world.verbs import Setting
+from ..world.faults import Scheduled
+from ..world.faults.verbs import Setting
+from ..world.links.bottleneck import SharedLink
+from ..world.links.link import Link, Side
+from ..world.links.link_course import MANY, side_course
+from ..world.links.reshaping import VERB, reshaped
 from .devices import Group
 from .model import Scenario
 from .reading.document import Address, place

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from ..errors import shortened
-from ..faults import FAMILY, FAULTS, Aimed
 from ..units import Fraction
+from ..world.faults import FAMILY, FAULTS, Aimed
 from ..world.stop_conditions import CONDITIONS, Stop
 from .bottleneck_section import Bottleneck, by_member
 from .devices import Device, Group, Section, expand

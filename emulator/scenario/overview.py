@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..world.bottleneck import SharedSide
-from ..world.link import Link, Side, named_keys
-from ..world.loss_models import LossModel
+from ..world.links.bottleneck import SharedSide
+from ..world.links.link import Link, Side, named_keys
+from ..world.links.loss_models import LossModel
 from .availability_rows import AvailabilityRow, availability_rows
 from .bottleneck_section import Bottleneck
 from .devices import Device, Section

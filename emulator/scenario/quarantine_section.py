@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..core.quarantine import QuarantineRule
+from ..core.server.quarantine import QuarantineRule
 from ..units import Seconds
 from .devices import Section
 from .fields import Duration

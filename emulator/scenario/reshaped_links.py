@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from ..faults import Scheduled
-from ..world.link import Link
-from ..world.link_course import slowest
-from ..world.reshaping import VERB, reshaped
-from ..world.verbs import Setting
+from ..world.faults import Scheduled
+from ..world.faults.verbs import Setting
+from ..world.links.link import Link
+from ..world.links.link_course import slowest
+from ..world.links.reshaping import VERB, reshaped
 from .model import Scenario
 
 

@@ -16,11 +16,10 @@ from itertools import chain
 from typing import NamedTuple
 
 from ..errors import ScenarioError
-from ..faults import Scheduled
-from ..log.fault_records import TimelineRecord
-from ..world import verbs
+from ..log.records.fault_records import TimelineRecord
+from ..world.faults import Scheduled, verbs
+from ..world.faults.verbs import Action
 from ..world.roles import SERVER
-from ..world.verbs import Action
 from .episodes import EpisodeDraws
 from .model import Scenario
 

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
-from ..core.crossing_bytes import CrossingBytes, crossing_bytes
+from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes
 from ..schedules import Sequential
-from ..world.link import Link, Side
-from ..world.link_course import slowest
+from ..world.links.link import Link, Side
+from ..world.links.link_course import slowest
 from .model import Scenario
 from .reshaped_links import reshaped_links
 

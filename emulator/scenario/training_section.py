@@ -7,15 +7,15 @@ from pydantic import Field
 
 from ..aggregation import Mean
 from ..core.plan import Cut
-from ..datasets import DATASETS, Description, OwnDataset, describe
-from ..datasets.split import AnySplit, Iid
 from ..errors import ScenarioError
 from ..layout import Layout
-from ..learners.local_training import LocalTraining
-from ..learners.own_export import own_model
-from ..models import MODELS, Model
-from ..models.layer_table import LayerTable
-from ..models.own_model import LOSSES, ModelSource, OwnModel, source
+from ..learning.datasets import DATASETS, Description, OwnDataset, describe
+from ..learning.datasets.split import AnySplit, Iid
+from ..learning.learners.local_training import LocalTraining
+from ..learning.learners.own_export import own_model
+from ..learning.models import MODELS, Model
+from ..learning.models.layer_table import LayerTable
+from ..learning.models.own_model import LOSSES, ModelSource, OwnModel, source
 from ..modulation import Constant
 from ..optimizers import SGD
 from ..pulls import AnyPull, WholeModel

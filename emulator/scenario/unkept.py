@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from ..errors import first_of
 from ..schedules import Sequential
-from ..world.link import Link, Side
+from ..world.links.link import Link, Side
 from ..world.stop_conditions import CONDITIONS
 from .devices import Section
 from .idle_faults import idle_keys

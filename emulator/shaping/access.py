@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..units import Fraction
-from ..world.link import Link, Side
+from ..world.links.link import Link, Side
 from . import nft, tc
 from .backend import Backend
 from .command import Command

@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import HostError
-from ..world.link import Link, Side
-from ..world.reshaping import plain_side
+from ..world.links.link import Link, Side
+from ..world.links.reshaping import plain_side
 from .features import Features
 
 Delay: TypeAlias = Literal["netem", "packets", "receiver"]

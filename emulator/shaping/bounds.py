@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ..units import Rate, Seconds
-from ..world.link import Side
+from ..world.links.link import Side
 
 SLOWEST = 100.0
 """Lowest rate in bits per second. The kernel keeps the time of a burst in 32 bits of 64 ns, 275 s,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..units import Rate, Seconds
-from ..world.link import Link, Side
+from ..world.links.link import Link, Side
 from .bounds import SLOWEST, playable
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from ..units import Rate
-from ..world.link import ETHERNET, Side
+from ..world.links.link import ETHERNET, Side
 from .backend import Backend
 from .tc import ANY_SEGMENTS, FEW_SEGMENTS, framed, segments, usual_burst
 

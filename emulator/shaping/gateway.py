@@ -22,8 +22,8 @@ the shares are max-min fair, whatever the congestion control of the senders. Pit
 from collections.abc import Sequence
 from typing import Literal
 
-from ..world.bottleneck import SharedLink, SharedSide
-from ..world.link import ETHERNET, Link, Side
+from ..world.links.bottleneck import SharedLink, SharedSide
+from ..world.links.link import ETHERNET, Link, Side
 from . import access, tc
 from .backend import Backend
 from .bounds import playable

@@ -13,7 +13,7 @@ The tables let ARP pass.
 """
 
 from ..units import Fraction
-from ..world.link import Link
+from ..world.links.link import Link
 from .command import Command
 from .tc import LOST
 

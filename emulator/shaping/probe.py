@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from ..errors import DeploymentError
 from ..units import Fraction, Rate, Seconds
-from ..world.link import Link, Side
+from ..world.links.link import Link, Side
 from . import access, tc
 from .apply import apply
 from .backend import Backend

@@ -34,7 +34,7 @@ import math
 from collections.abc import Iterable
 
 from ..units import Rate, Seconds
-from ..world.link import ETHERNET, Link, Side
+from ..world.links.link import ETHERNET, Link, Side
 from .backend import Backend
 from .command import Command
 from .dilated_link import DilatedSide

@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ..datasets import OwnDataset
+from ..learning.datasets import OwnDataset
 from ..runs.plugin_sources import PluginSources, plugin_sources
 from ..scenario import Scenario, dump
 

@@ -6,7 +6,7 @@ To add a synchronization: write a file, name the class here, and add a row to th
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ..learners.local_training import LocalTraining
+from ..learning.learners.local_training import LocalTraining
 from ..plugins import Family, plain
 from .asynchronous import Asynchronous
 from .barrier import Barrier

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from ..learners.local_training import LocalTraining
+from ..learning.learners.local_training import LocalTraining
 from ..units import AtLeast, Checked, Fraction, Seconds
 from .base import Patience, check_patience
 from .rounds import Rounds, clients_per_round

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from ..learners.local_training import LocalTraining
+from ..learning.learners.local_training import LocalTraining
 from ..units import AtLeast, Fraction, Seconds
 from .base import Patience, check_patience
 from .fedavg import Clients, LocalRate, check_clients, check_local_rate

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..core.messages import Leave
+from ..core.wire.messages import Leave
 from .peer import Peer
 
 FLUSH = 60.0

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..core.messages import Again, Message
-from ..core.question_pace import QuestionPace
+from ..core.wire.messages import Again, Message
+from ..core.worker.question_pace import QuestionPace
 from ..shaping.hold import Hold
 from .peer import Peer
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..core.messages import (
+from ..core.wire.messages import (
     Message,
     ModelReply,
     ModelSegment,
@@ -15,7 +15,7 @@ from ..core.messages import (
     Request,
     Update,
 )
-from ..core.worker import Await, Begun, NodeCoroutine, Tell
+from ..core.worker.worker import Await, Begun, NodeCoroutine, Tell
 from ..errors import WireError
 from ..pulls import HeldModel
 from .inbox import Delivery, Inbox

@@ -11,9 +11,10 @@ from typing import Self, TypeAlias
 
 import zmq
 
-from ..core import checksum, wire
-from ..core.heartbeat import Heartbeat
-from ..core.messages import Message
+from ..core import wire
+from ..core.wire import checksum
+from ..core.wire.messages import Message
+from ..core.worker.heartbeat import Heartbeat
 from ..errors import WireError
 from ..vectors import Buffer
 from ..world.emulated_clock import UNDILATED, EmulatedClock

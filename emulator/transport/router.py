@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, Self
 
 import zmq
 
-from ..core import checksum, wire
-from ..core.framing import framed
-from ..core.heartbeat import Heartbeat
-from ..core.messages import Request
+from ..core import wire
+from ..core.wire import checksum
+from ..core.wire.framing import framed
+from ..core.wire.messages import Request
+from ..core.worker.heartbeat import Heartbeat
 from ..errors import WireError
 from ..vectors import Buffer
 from ..world.emulated_clock import UNDILATED, EmulatedClock

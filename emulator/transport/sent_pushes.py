@@ -7,7 +7,7 @@ a push that it has by its ticket.
 
 from dataclasses import replace
 
-from ..core.messages import (
+from ..core.wire.messages import (
     Message,
     ModelReply,
     ModelSegment,

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..core import wire
-from ..core.chores import Chore
-from ..core.messages import Again, Hello, Message, Replies
+from ..core.server.chores import Chore
+from ..core.wire.messages import Again, Hello, Message, Replies
 from ..shaping.hold import Hold
 from ..world.emulated_clock import EmulatedClock
 from .router import Router

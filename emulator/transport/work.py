@@ -7,13 +7,20 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeAlias, TypeVar
 
-from ..core.activation_values import DeviceCoder
-from ..core.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
-from ..core.messages import ActivationGradient, Logits, ModelSegment, Pull, Request, UpdateSegment
-from ..core.scheduler import Scheduler
-from ..core.worker import Backward, Compute, Computed, Evaluate, Forward
+from ..core.cut.activation_values import DeviceCoder
+from ..core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
+from ..core.scheduling.scheduler import Scheduler
+from ..core.wire.messages import (
+    ActivationGradient,
+    Logits,
+    ModelSegment,
+    Pull,
+    Request,
+    UpdateSegment,
+)
+from ..core.worker.worker import Backward, Compute, Computed, Evaluate, Forward
 from ..layout import Segment
-from ..learners.base import Activated, DevicePart, Evaluator, LayeredLearner, Learner
+from ..learning.learners.base import Activated, DevicePart, Evaluator, LayeredLearner, Learner
 from ..vectors import Vector
 from ..world.emulated_clock import UNDILATED, EmulatedClock
 from ..world.pace import TimedWork, WorkPace

@@ -19,7 +19,7 @@ from emulator.aggregation import (
     base,
 )
 from emulator.aggregation.distances import squared_distances
-from emulator.core.parameters import Parameters
+from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Constant, Staleness
 from emulator.optimizers.base import Modulated, mean

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from analysis import byte_tables, fault_tables, sections
-from analysis.activations import cut_bytes
-from analysis.agreement import agreement, readable
-from analysis.compare import compare, text
-from analysis.device_tables import device_columns, per_device
+from analysis.facts.activations import cut_bytes
+from analysis.facts.agreement import agreement, readable
+from analysis.facts.protocol import sentence
+from analysis.facts.reconcile import reconcile
+from analysis.facts.runs import Run
 from analysis.figures import bytes_by_kind
-from analysis.protocol import sentence
-from analysis.reconcile import reconcile
-from analysis.report import report
-from analysis.run_warnings import warnings
-from analysis.runs import Run
+from analysis.pages.compare import compare, text
+from analysis.pages.report import report
+from analysis.pages.run_warnings import warnings
+from analysis.tables import byte_tables, fault_tables, sections
+from analysis.tables.device_tables import device_columns, per_device
 from emulator.cli.watching.progress import Progress
 from emulator.cli.watching.run_views import status
 from emulator.log.records import made

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from analysis import Run
-from analysis.agreement import COLUMNS, agreement, readable, rows, text
-from analysis.compare import compare_html
+from analysis.facts.agreement import COLUMNS, agreement, readable, rows, text
+from analysis.pages.compare import compare_html
 from tests.fakes.handmade_run import act, update, written
 
 
@@ -122,7 +122,7 @@ def test_words_and_json(docker: Run, virtual: Run) -> None:
 def test_the_agreement_stands_on_the_page(
     tmp_path: Path, docker: Run, virtual: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from analysis import page
+    from analysis.pages import page
 
     monkeypatch.setattr(page, "FIGURES", ())
     both = [docker, virtual]

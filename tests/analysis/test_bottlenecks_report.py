@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis import Run, bottlenecks, drawing
+from analysis import Run
+from analysis.facts import bottlenecks
 from analysis.figures import bottleneck_traffic
-from analysis.report import report
+from analysis.pages.report import report
+from analysis.pictures import drawing
 from tests.fakes.handmade_run import traffic_record, update, written
 
 MEGABIT = 125_000

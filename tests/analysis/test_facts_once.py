@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 import analysis
-from analysis import drawing, read
-from analysis.faults import outages
-from analysis.report import report
+from analysis import read
+from analysis.facts.faults import outages
+from analysis.pages.report import report
+from analysis.pictures import drawing
 from tests.fakes.synthetic_run import Synthetic
 
 PACKAGE = str(Path(analysis.__file__).parent)

@@ -8,11 +8,12 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 import analysis
-from analysis import drawing, fault_tables, raster
 from analysis.figures import fault_effects, server_traffic, update_rate
 from analysis.figures.scores import accuracy_time
-from analysis.report import report
-from analysis.theme import STYLE
+from analysis.pages.report import report
+from analysis.pictures import drawing, raster
+from analysis.pictures.theme import STYLE
+from analysis.tables import fault_tables
 from tests.fakes.handmade_run import act, written
 from tests.fakes.virtual_world import played
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import fault_gantt, raster, theme
-from analysis.fault_gantt import Lane, fault_lanes, held, png
-from emulator.faults import FAULTS
+from analysis.pictures import fault_gantt, raster, theme
+from analysis.pictures.fault_gantt import Lane, fault_lanes, held, png
+from emulator.world.faults import FAULTS
 
 
 def test_a_device_counts_once_however_many_faults_hold_it() -> None:
@@ -23,7 +23,9 @@ def test_a_device_counts_once_however_many_faults_hold_it() -> None:
 
 
 def test_every_kind_has_a_colour_and_a_hatch_of_its_own() -> None:
-    assert FAULTS.keys() <= theme.FAULTS.keys(), "add the kind to FAULTS in analysis/theme.py"
+    assert FAULTS.keys() <= theme.FAULTS.keys(), (
+        "add the kind to FAULTS in analysis/pictures/theme.py"
+    )
     assert len({*theme.FAULTS.values()}) == len(theme.FAULTS)
     hatches = {kind: theme.fault_hatch(kind) for kind in theme.FAULTS}
     assert hatches["partition"] != hatches["crash"] is None

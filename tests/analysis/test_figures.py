@@ -10,9 +10,10 @@ import pytest
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from analysis import FIGURES, Run, drawing, faults, read
+from analysis import FIGURES, Run, read
 from analysis.__main__ import main
-from analysis.devices import devices
+from analysis.facts import faults
+from analysis.facts.devices import devices
 from analysis.figures import (
     bytes_by_kind,
     device_traffic,
@@ -22,8 +23,9 @@ from analysis.figures import (
     update_rate,
 )
 from analysis.figures.scores import accuracy_bytes, accuracy_time, accuracy_updates
-from analysis.run_warnings import warnings
-from analysis.theme import STYLE
+from analysis.pages.run_warnings import warnings
+from analysis.pictures import drawing
+from analysis.pictures.theme import STYLE
 from tests.fakes.handmade_run import traffic_record, update, written
 from tests.fakes.synthetic_run import Synthetic
 

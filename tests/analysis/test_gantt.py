@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from analysis.gantt import GanttRow, draw_charts, gantt_row, height, png, segment_spans
+from analysis.pictures.gantt import GanttRow, draw_charts, gantt_row, height, png, segment_spans
 from emulator.schedules import DynaComm, LayerByLayer, LayerCosts, Sequential, cut, timing
 
 COSTS = LayerCosts((1, 1, 2), (1, 3, 1), (2, 6, 2), (1, 1, 2), Fraction(2), Fraction(2))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from analysis import Run
-from analysis.compute_groups import per_group
-from analysis.group_updates import group_updates, measured
-from analysis.report import report
+from analysis.facts.compute_groups import per_group
+from analysis.facts.group_updates import group_updates, measured
+from analysis.pages.report import report
 from tests.fakes.handmade_run import update, written
 
 PREDICTED = {"groups": 2, "formula": 0.4, "queue": 0.5}

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from analysis import Run, read
-from analysis.compare import compare
-from analysis.device_tables import per_device
+from analysis.facts.held_model import count_updates, held_evaluations, held_updates
+from analysis.facts.pushes import by_kind
 from analysis.figures import staleness, update_rate
 from analysis.figures.scores import accuracy_time, accuracy_updates
-from analysis.held_model import count_updates, held_evaluations, held_updates
-from analysis.pushes import by_kind
-from analysis.sections import headline
+from analysis.pages.compare import compare
+from analysis.tables.device_tables import per_device
+from analysis.tables.sections import headline
 from tests.fakes.handmade_run import update, written
 from tests.fakes.virtual_world import SCENARIO, played
 

@@ -5,12 +5,13 @@ from random import Random
 
 import pytest
 
-from analysis import Run, drawing
+from analysis import Run
+from analysis.facts.iterations import device_plans
+from analysis.facts.protocol import sentence
 from analysis.figures import iteration_gantt
-from analysis.iterations import device_plans
-from analysis.protocol import sentence
-from analysis.report import report
-from analysis.schedule_table import schedules
+from analysis.pages.report import report
+from analysis.pictures import drawing
+from analysis.tables.schedule_table import schedules
 from emulator.schedules import LayerByLayer
 from tests.fakes.handmade_run import written
 from tests.fakes.made_up_plans import LAYERS, REST, planned, realised

@@ -5,8 +5,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from analysis.drawing import WIDTH
-from analysis.theme import legend_below
+from analysis.pictures.drawing import WIDTH
+from analysis.pictures.theme import legend_below
 
 
 def test_a_legend_of_many_faults_is_no_wider_than_its_figure() -> None:

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from analysis import RunError, fault_gantt, gantt, link_trace, picture_file, read, split_picture
-from analysis.compare import compare_html
-from analysis.report import report
+from analysis import RunError, read
+from analysis.pages.compare import compare_html
+from analysis.pages.report import report
+from analysis.pictures import fault_gantt, gantt, link_trace, picture_file, split_picture
 from tests.fakes.synthetic_run import Synthetic
 
 NAMES = {

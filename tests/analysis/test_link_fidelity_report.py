@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
-from analysis import Run, drawing, host_load, link_fidelity, sections
-from analysis.devices import Device
+from analysis import Run
+from analysis.facts import host_load, link_fidelity
+from analysis.facts.devices import Device
 from analysis.figures import server_traffic
 from analysis.figures.scores import accuracy_bytes
-from analysis.report import report
+from analysis.pages.report import report
+from analysis.pictures import drawing
+from analysis.tables import sections
 from tests.fakes.handmade_run import traffic_record, update, written
 
 LINKS = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis import RunError
-from analysis.momentum import Trajectory, fit, read_trajectory
+from analysis.facts.momentum import Trajectory, fit, read_trajectory
 
 CURVATURE = np.array([1.0, 0.5, 0.3])
 RATE = 0.1

@@ -13,10 +13,13 @@ from typing import Any
 
 import pytest
 
-from analysis import Run, host_load, run_warnings, sections
-from analysis.report import report
-from analysis.run_warnings import host_verdict, kept_up, warnings
-from emulator.cli.run import tell
+from analysis import Run
+from analysis.facts import host_load
+from analysis.pages import run_warnings
+from analysis.pages.report import report
+from analysis.pages.run_warnings import host_verdict, kept_up, warnings
+from analysis.tables import sections
+from emulator.cli.play.run import tell
 from emulator.log import summary
 from emulator.log.lines import line
 from emulator.log.records import Record, StartRecord, StopRecord

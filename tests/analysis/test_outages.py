@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis import faults
-from analysis.faults import UNDOES, actions
-from analysis.run_warnings import warnings
-from emulator.world.verbs import VERBS
+from analysis.facts import faults
+from analysis.facts.faults import UNDOES, actions
+from analysis.pages.run_warnings import warnings
+from emulator.world.faults.verbs import VERBS
 from tests.fakes.handmade_run import act, due, written
 
 

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis import Run, load, page
-from analysis.agreement import agreement
-from analysis.compare import compare, text
+from analysis import Run, load
+from analysis.facts.agreement import agreement
 from analysis.figures.scores import accuracy_updates, error_bytes, error_time, error_updates
-from analysis.report import report
+from analysis.pages import page
+from analysis.pages.compare import compare, text
+from analysis.pages.report import report
 from emulator.cli.watching.run_views import describe_record
 from emulator.log.records import EvaluationRecord
-from emulator.log.scalars import Scalars
+from emulator.log.tensorboard.scalars import Scalars
 from tests.fakes.handmade_run import act, update, written
 
 ERRORS = {0: 2.0, 100: 0.25, 200: 0.5}

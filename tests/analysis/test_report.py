@@ -9,16 +9,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import FIGURES, RunError, drawing, page, read, sections
-from analysis.compare import compare, compare_html, readable, rows
+from analysis import FIGURES, RunError, read
+from analysis.facts.protocol import algorithm, sentence
+from analysis.facts.runs import Run
 from analysis.figures import device_traffic
 from analysis.figures.scores import accuracy_updates
-from analysis.labels import labels
-from analysis.protocol import algorithm, sentence
+from analysis.pages import page
+from analysis.pages.compare import compare, compare_html, readable, rows
+from analysis.pages.labels import labels
+from analysis.pages.report import report
+from analysis.pages.run_warnings import kept_up, warnings
+from analysis.pictures import drawing
 from analysis.quantities import figures, seconds, size
-from analysis.report import report
-from analysis.run_warnings import kept_up, warnings
-from analysis.runs import Run
+from analysis.tables import sections
 from tests.fakes.handmade_run import act, update, written
 from tests.fakes.synthetic_run import Synthetic
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analysis.group_updates import measured
-from analysis.runs import Run
-from analysis.statistical_efficiency import (
+from analysis.facts.group_updates import measured
+from analysis.facts.runs import Run
+from analysis.facts.statistical_efficiency import (
     group_updates,
     penalties,
     seconds_to,

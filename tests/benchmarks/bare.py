@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from emulator import datasets, models
 from emulator.codecs.decoded_frames import decode_once
-from emulator.core.parameters import Parameters
-from emulator.learners.export import exported
-from emulator.learners.graph import GraphLearner
+from emulator.core.server.parameters import Parameters
+from emulator.learning import datasets, models
+from emulator.learning.learners.export import exported
+from emulator.learning.learners.graph import GraphLearner
 from emulator.scenario.algorithms import ALGORITHMS
 from emulator.vectors import Frames, Vector
 

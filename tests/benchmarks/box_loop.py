@@ -19,7 +19,7 @@ from emulator.shaping.box.frame_loop import FrameLoop
 from emulator.shaping.box.lane import Lane
 from emulator.shaping.box.lateness import Lateness
 from emulator.units import Seconds
-from emulator.world.link import Side
+from emulator.world.links.link import Side
 
 FRAME = bytes(10) + b"\xff" * 12 + b"\x08\x00" + bytes(1500)
 LINKS = 20

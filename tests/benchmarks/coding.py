@@ -13,7 +13,7 @@ from emulator.codecs import DGC, AnyCodec, Codec, EncoderContext, TopK
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
-from emulator.core.parameters import Parameters
+from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import PerParameter
 from emulator.units import Fraction

@@ -7,7 +7,7 @@ from typing import Any
 
 import emulator
 from analysis import read
-from analysis.group_updates import measured
+from analysis.facts.group_updates import measured
 from emulator.runs.folder import RUNS
 from emulator.scenario import loads
 

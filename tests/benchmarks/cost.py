@@ -6,7 +6,7 @@ from typing import Any
 
 import matplotlib
 
-from analysis.theme import SERIES, STYLE
+from analysis.pictures.theme import SERIES, STYLE
 
 LABELS = {"own": "every link by itself", "shared": "all behind the server's rated link"}
 

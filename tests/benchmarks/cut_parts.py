@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from emulator import datasets, models
-from emulator.core.activation_values import ActivationCoding
-from emulator.learners.batches import Batches
-from emulator.learners.device_graph import DeviceGraph
-from emulator.learners.export import exported
-from emulator.learners.graph import GraphLearner
-from emulator.learners.server_graph import ServerGraph
+from emulator.core.cut.activation_values import ActivationCoding
+from emulator.learning import datasets, models
+from emulator.learning.learners.batches import Batches
+from emulator.learning.learners.device_graph import DeviceGraph
+from emulator.learning.learners.export import exported
+from emulator.learning.learners.graph import GraphLearner
+from emulator.learning.learners.server_graph import ServerGraph
 
 SIZES, REPEATS = (32, 256), 60
 BATCHES, BATCH, RATE = 20, 32, np.float32(0.05)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import zmq
 
-from emulator import models
 from emulator.codecs import TopK
 from emulator.core import wire
-from emulator.core.messages import ModelReply, Update
+from emulator.core.wire.messages import ModelReply, Update
+from emulator.learning import models
 
 from .gradient import MODEL
 

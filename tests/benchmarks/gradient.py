@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from emulator import datasets, models
-from emulator.learners.export import exported
-from emulator.learners.graph import GraphLearner
+from emulator.learning import datasets, models
+from emulator.learning.learners.export import exported
+from emulator.learning.learners.graph import GraphLearner
 
 MODEL, DATASET, BATCH = "mnist-cnn", "mnist", 10
 _WARM = 30

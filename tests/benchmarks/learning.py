@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from emulator import datasets, models
-from emulator.learners.batches import Batches
-from emulator.learners.export import exported
-from emulator.learners.graph import GraphEvaluator, GraphLearner
+from emulator.learning import datasets, models
+from emulator.learning.learners.batches import Batches
+from emulator.learning.learners.export import exported
+from emulator.learning.learners.graph import GraphEvaluator, GraphLearner
 
 SEED, CHUNK = 0, 100
 

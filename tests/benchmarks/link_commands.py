@@ -10,7 +10,7 @@ from emulator.shaping.apply import apply
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 
 BACKEND = Backend(rate="tbf", delay="receiver", loss="nftables", cut="nftables")
 TIMES = 10

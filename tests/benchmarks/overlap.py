@@ -9,10 +9,10 @@ from statistics import median
 from typing import Any
 
 import emulator
-from analysis.studies import markdown
+from analysis.papers import markdown
 from emulator.log.lines import read
-from emulator.log.plan_records import IterationRecord
 from emulator.log.records import PullRecord, Record
+from emulator.log.records.plan_records import IterationRecord
 from emulator.runs.folder import RUNS
 from emulator.world.roles import EVALUATOR
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 from tests.netem.box import BARE, TBF, PacketBox, packet_box
 from tests.netem.lab import Lab, Way, lab
 from tests.netem.true_times import TRANSFERS, transfer

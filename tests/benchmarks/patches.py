@@ -6,9 +6,9 @@ import time
 import numpy as np
 
 from emulator.codecs import EncoderContext, TopK
-from emulator.core.messages import Hello, Pull, Update
-from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer
+from emulator.core.server.parameter_server import ParameterServer
+from emulator.core.server.parameters import Parameters
+from emulator.core.wire.messages import Hello, Pull, Update
 from emulator.layout import Layout
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter

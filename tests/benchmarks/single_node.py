@@ -130,9 +130,9 @@ def layers() -> dict[str, dict[int, float]]:
 
 def gradients() -> dict[str, dict[int, float]]:
     """Return images a second of TensorFlow's whole gradient by the size of the mini-batch."""
-    from emulator import datasets, models
-    from emulator.learners.export import exported
-    from emulator.learners.graph import GraphLearner
+    from emulator.learning import datasets, models
+    from emulator.learning.learners.export import exported
+    from emulator.learning.learners.graph import GraphLearner
 
     data, found = datasets.load("mnist").train, {}
     for name in ("mnist-cnn", "mnist-lenet"):
@@ -166,7 +166,7 @@ def draw(found: dict[str, dict[int, float]], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from analysis.theme import DEVICES, STYLE
+    from analysis.pictures.theme import DEVICES, STYLE
 
     with rc_context(STYLE):
         figure = Figure(figsize=(7.2, 4.2), layout="constrained")

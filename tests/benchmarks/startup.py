@@ -15,8 +15,8 @@ from typing import Any
 
 from emulator.log.lines import read
 from emulator.log.records import HelloRecord, Record, StartRecord
-from emulator.runtimes.docker import labels
-from emulator.runtimes.docker.client import connect
+from emulator.runtimes.docker.engine import labels
+from emulator.runtimes.docker.engine.client import connect
 from emulator.runtimes.docker.play_containers import play
 from emulator.scenario import Timed, loads
 

@@ -4,12 +4,12 @@ import math
 from statistics import mean
 from typing import Any
 
-from emulator import datasets, models
 from emulator.chance import stream
 from emulator.codecs import TopK
 from emulator.codecs.indices import CODINGS
-from emulator.learners.export import exported
-from emulator.learners.graph import GraphLearner
+from emulator.learning import datasets, models
+from emulator.learning.learners.export import exported
+from emulator.learning.learners.graph import GraphLearner
 from emulator.units import Fraction
 from emulator.vectors import Vector
 

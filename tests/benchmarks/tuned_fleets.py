@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from analysis.studies.markdown import replace
-from analysis.studies.tuned_fleets import Fleet, page
+from analysis.papers.markdown import replace
+from analysis.papers.tuned_fleets import Fleet, page
 
 EMULATE = Path(sys.executable).with_name("emulate")
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "figures"

@@ -19,7 +19,7 @@ from emulator.calibration import (
     store,
 )
 from emulator.calibration.record import described, find, read
-from emulator.cli.calibrate import calibrate
+from emulator.cli.prepare.calibrate import calibrate
 from emulator.codecs import AnyCodec, Dense, TopK
 from emulator.errors import HostError
 from emulator.scenario import dump, loads

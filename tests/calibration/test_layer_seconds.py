@@ -16,8 +16,8 @@ from emulator.calibration import (
     measuring,
 )
 from emulator.errors import HostError
-from emulator.learners.export import exported
-from emulator.models import find
+from emulator.learning.learners.export import exported
+from emulator.learning.models import find
 from tests.fakes.made_up_calibration import stored
 
 pytestmark = pytest.mark.usefixtures("calibration_cache")

@@ -103,9 +103,9 @@ def test_a_worker_has_a_containers_environment() -> None:
 
 
 NUMPY = """
-from emulator import models
-from emulator.learners import device, graph
-from emulator.learners.numpy import NumpyLearner
+from emulator.learning import models
+from emulator.learning.learners import device, graph
+from emulator.learning.learners.numpy import NumpyLearner
 layout = models.find("digits-mlp").layout
 graph.read_layout = lambda folder: layout
 NumpyLearner.prepare = lambda learner, x, y: None

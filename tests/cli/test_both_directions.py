@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 import pytest
 
-from analysis import FIGURES, page
+from analysis import FIGURES
 from analysis.figures.scores import accuracy_both, accuracy_bytes
+from analysis.pages import page
 from emulator.cli.entry import commands
 from tests.fakes.both_ways import PUSHED, one_sided, one_sided_keys, unnamed_ratio
 from tests.fakes.typed_commands import Emulate

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from emulator.checks import preflight
-from emulator.cli import check
-from emulator.cli.compute_group_rows import spans
+from emulator.cli.plan import check
+from emulator.cli.plan.compute_group_rows import spans
 from emulator.errors import HostError
 from tests.fakes.typed_commands import Emulate, scenario
 

@@ -11,7 +11,7 @@ from requests import Response
 
 from emulator.machine import lock
 from emulator.runs.folder import RunFolder
-from emulator.runtimes.docker.cleanup import clean_up
+from emulator.runtimes.docker.engine.cleanup import clean_up
 from tests.fakes.typed_commands import Emulate
 
 
@@ -67,7 +67,7 @@ def marks(run: str, folder: Path | None, lock: Path) -> dict[str, str]:
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Of a dead run, of three that are being played, and of one of which nothing is known."""
-    from emulator.runtimes.docker import client
+    from emulator.runtimes.docker.engine import client
 
     for name in ("dead01", "here01"):
         (tmp_path / name).mkdir()
@@ -146,7 +146,7 @@ def test_a_run_whose_lock_cannot_be_seen_is_not_dead(
     unseen: str,
 ) -> None:
     """Of another user, or of another host that shares the engine; it may just be starting."""
-    from emulator.runtimes.docker import client, owners
+    from emulator.runtimes.docker.engine import client, owners
 
     def refuse(path: Path) -> None:
         raise PermissionError(path)
@@ -175,7 +175,7 @@ def test_the_secrets_of_a_dead_run_go_with_its_containers(
 
 
 def test_a_new_run_removes_what_is_dead_for_certain(engine: Engine) -> None:
-    from emulator.runtimes.docker.owners import remove_dead
+    from emulator.runtimes.docker.engine.owners import remove_dead
 
     result: list[str] = []
     engine.containers_ = []  # without any that runs nothing but its lock protects a run
@@ -188,7 +188,7 @@ def test_a_new_run_removes_what_is_dead_for_certain(engine: Engine) -> None:
 
 def test_a_run_that_ended_with_something_left_is_dead(tmp_path: Path) -> None:
     """The run has released the locks; the folder stands where the run made it."""
-    from emulator.runtimes.docker.owners import owners
+    from emulator.runtimes.docker.engine.owners import owners
 
     (tmp_path / "ended1").mkdir()
     engine = Engine(marks("ended1", tmp_path / "ended1", tmp_path / "ended1.lock"))

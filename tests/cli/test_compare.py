@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analysis import page
 from analysis.figures.scores import accuracy_updates
+from analysis.pages import page
 from emulator.errors import HostError
 from emulator.units import Seconds
 from emulator.world import laws
@@ -59,7 +59,7 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None)
     """Both runtimes take no time, and the host is ever slower; what they say can be changed."""
     from emulator import calibration
     from emulator.calibration import step_meter
-    from emulator.cli import run
+    from emulator.cli.play import run
     from emulator.runtimes.docker import play_containers
 
     monkeypatch.setattr(play_containers, "require", lambda: None)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.cli.costs_file import parse_costs, read_costs
+from emulator.cli.plan.costs_file import parse_costs, read_costs
 from emulator.errors import ScenarioError
 from emulator.schedules import LayerCosts
 

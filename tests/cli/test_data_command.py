@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.datasets.own.given import digits
 from tests.fakes.typed_commands import Emulate
+from tests.learning.datasets.own.given import digits
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from emulator.cli import doctor
+from emulator.cli.prepare import doctor
 from emulator.machine.host import Host
 from emulator.shaping.features import Features
 from tests.fakes.typed_commands import Emulate

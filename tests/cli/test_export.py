@@ -9,9 +9,9 @@ import pytest
 
 from analysis import TABLES, load
 from emulator.cli.watching.sweep_events import write_events
-from emulator.log.event_files import EventFile
 from emulator.log.records import EvaluationRecord, UpdateRecord
-from emulator.log.scalars import Scalars
+from emulator.log.tensorboard.event_files import EventFile
+from emulator.log.tensorboard.scalars import Scalars
 from emulator.sweeps import Finished
 from tests.fakes.synthetic_run import Synthetic
 from tests.fakes.typed_commands import Emulate

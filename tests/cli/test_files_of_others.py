@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from emulator.errors import HostError
-from emulator.log.event_files import EventFile
+from emulator.log.tensorboard.event_files import EventFile
 from emulator.machine.made_files import filling
 from emulator.runs import folder as run_folder
-from emulator.runtimes.docker import compose_file
+from emulator.runtimes.docker.configs import compose_file
 from emulator.scenario import loads
-from tests.datasets.own.given import digits
 from tests.fakes.typed_commands import Emulate
 from tests.fakes.virtual_world import SCENARIO
+from tests.learning.datasets.own.given import digits
 
 PRECIOUS = "precious\n"
 

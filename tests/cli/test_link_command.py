@@ -2,10 +2,10 @@
 
 import pytest
 
-from emulator.cli.foreign_link import read_link
+from emulator.cli.play.foreign_link import read_link
 from emulator.errors import ScenarioError
 from emulator.units import Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 from tests.fakes.typed_commands import Emulate
 
 FAST = Side(rate=Rate(8e6), delay=Seconds(0.04))

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis import page, read
+from analysis import read
 from analysis.figures import staleness
+from analysis.pages import page
 from emulator.errors import ScenarioError
 from emulator.plugins import family
 from emulator.runs.plugin_sources import plugin_sources

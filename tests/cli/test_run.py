@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulator import datasets
-from emulator.datasets.store import save
 from emulator.errors import HostError
+from emulator.learning import datasets
+from emulator.learning.datasets.store import save
 from tests.fakes.synthetic_run import Synthetic
 from tests.fakes.typed_commands import Emulate, Said, scenario
 
@@ -91,7 +91,7 @@ def test_nowhere_to_write(
     emulate: Emulate, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from emulator.runtimes.docker import play_containers
-    from emulator.runtimes.docker.probing import Means
+    from emulator.runtimes.docker.engine.probing import Means
     from emulator.shaping.backend import Backend
 
     monkeypatch.setattr(play_containers, "connect", lambda: None)
@@ -122,7 +122,8 @@ def test_the_means_of_shaping_reach_the_choice(
 ) -> None:
     asked: list[object] = []
     monkeypatch.setattr(
-        "emulator.cli.run.player", lambda on, shaping=None: asked.append((on, shaping)) or refuse
+        "emulator.cli.play.run.player",
+        lambda on, shaping=None: asked.append((on, shaping)) or refuse,
     )
     emulate("run", scenario(Path.cwd()), "--shaping", "receiver")
     emulate("run", scenario(Path.cwd()))

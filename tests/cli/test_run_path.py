@@ -13,8 +13,8 @@ import pytest
 import emulator
 from emulator.errors import DeploymentError
 from emulator.runtimes.docker import container_runtime, launching, play_containers, waves
-from emulator.runtimes.docker.cleanup import Removed
-from emulator.runtimes.docker.probing import Means
+from emulator.runtimes.docker.engine.cleanup import Removed
+from emulator.runtimes.docker.engine.probing import Means
 from emulator.shaping.backend import Backend
 from tests.fakes.typed_commands import Emulate, scenario
 

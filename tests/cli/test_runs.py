@@ -191,7 +191,7 @@ for size in range(10):
 def test_a_run_whose_model_a_slow_disk_takes_has_time_to_stop(
     name: str, emulate: Emulate, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("emulator.cli.stop"), "TIMEOUT", 1.0)
+    monkeypatch.setattr(import_module("emulator.cli.play.stop"), "TIMEOUT", 1.0)
     folder = (runs / "synthetic" / "latest").resolve()
     (folder / "server").mkdir()
     with conducting(folder, WRITES.format(name=name)) as conductor:
@@ -254,7 +254,7 @@ def test_scores_that_come_late_are_followed_too(
             later.rename(whole)
         return pid
 
-    module = import_module("emulator.cli.logs")  # its name in the package is the command's
+    module = import_module("emulator.cli.read.logs")  # its name in the package is the command's
     monkeypatch.setattr(module, "conductor", playing)
     monkeypatch.setattr(module, "PAUSE", 0.0)
     result = [line.split()[0] for line in emulate("logs", "-f", "synthetic").out.splitlines()]

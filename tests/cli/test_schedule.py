@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from emulator.calibration.layer_record import LayerSeconds
-from emulator.cli.planned_schedules import number, seconds, segments
-from emulator.world.link import FRAME
+from emulator.cli.plan.planned_schedules import number, seconds, segments
+from emulator.world.links.link import FRAME
 from tests.fakes.typed_commands import Emulate
 
 # algorithms.md, C.4: the worked example of which the middle schedule is strictly best

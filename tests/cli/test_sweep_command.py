@@ -99,7 +99,7 @@ def test_other_commands_are_not_confused(
 
 
 def test_the_table_shows_values_as_they_are_written(capsys: pytest.CaptureFixture[str]) -> None:
-    from emulator.cli.sweep import _print
+    from emulator.cli.play.sweep import _print
 
     facts = {"final_accuracy": 0.5, "updates_to_97": None, "bytes_to_97": None}
     axis = "devices[0].failures"
@@ -138,7 +138,9 @@ def test_ctrl_c_says_how_to_go_on(
         def __exit__(self, *error: object) -> None:
             pass
 
-    monkeypatch.setattr(sys.modules["emulator.cli.sweep"], "_view", lambda to_stderr: Impatient())
+    monkeypatch.setattr(
+        sys.modules["emulator.cli.play.sweep"], "_view", lambda to_stderr: Impatient()
+    )
     words = (sweep_file, "--over", f"training.learning_rate={HANGS:g}", "--out", "here")
     result = typed(emulate, monkeypatch, *words)
     assert result.code == 130

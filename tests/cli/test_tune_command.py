@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli import tune as command
-from emulator.sweeps.tuning.baselines import BASELINES
+from emulator.cli.play import tune as command
+from emulator.sweeps.tuning.playing.baselines import BASELINES
 from tests.fakes.typed_commands import Emulate, scenario
 
 

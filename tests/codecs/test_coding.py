@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example
 from hypothesis import strategies as st
 
-from emulator import models
 from emulator.codecs import bits
 from emulator.codecs.indices import CODINGS, IndexCoder, bitmap
 from emulator.errors import WireError
 from emulator.layout import Layout
+from emulator.learning import models
 from tests.fakes.index_sets import layout, sets, u32
 from tests.fakes.tried_examples import tried
 from tests.layers import ROOT

@@ -12,7 +12,7 @@ from emulator import codecs
 from emulator.codecs import encoder, refusal
 from emulator.codecs.decoded_frames import decode_once
 from emulator.core import wire
-from emulator.core.messages import Update
+from emulator.core.wire.messages import Update
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.vectors import NotFinite, Vector

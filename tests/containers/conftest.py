@@ -30,7 +30,7 @@ devices:
 @pytest.fixture(scope="session")
 def client():
     """The engine, with an image of this very code; else the tests are skipped, saying why."""
-    from emulator.runtimes.docker import client
+    from emulator.runtimes.docker.engine import client
     from emulator.runtimes.docker.images import node_image
 
     try:

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 
 from emulator.calibration.worker_memory import private_peak
-from emulator.runtimes.docker import client as engine
+from emulator.runtimes.docker.engine import client as engine
 from tests.layers import ROOT
 
 OWN = ROOT / "scenarios" / "own"

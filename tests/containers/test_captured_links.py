@@ -14,7 +14,7 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from emulator.runtimes.docker import probing
+from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.images import node_image
 from tests.netem.captured import median_rate, pairs, read
 

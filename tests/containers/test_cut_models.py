@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from emulator.core.crossing_bytes import crossing_bytes
+from emulator.core.cut.crossing_bytes import crossing_bytes
 from emulator.core.plan import Cut
-from emulator.models import find
+from emulator.learning.models import find
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(240)]
 

@@ -45,7 +45,7 @@ def test_deaths_are_on_record_and_the_evaluator_comes_back(start, client, tmp_pa
         more = container.attrs["HostConfig"]["Memory"] - limit
         assert more == 0 if node == "evaluator" or not files else more > 0
     processes = evaluator.top(ps_args="-eo pid,args")["Processes"]
-    (measuring,) = [int(pid) for pid, words in processes if "emulator.node.role" in words]
+    (measuring,) = [int(pid) for pid, words in processes if "emulator.node.part.role" in words]
     os.kill(measuring, signal.SIGKILL)
     shot.kill()
     (name,) = unplugged.attrs["NetworkSettings"]["Networks"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator import models
-from emulator.world.link import FRAME
+from emulator.learning import models
+from emulator.world.links.link import FRAME
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.log.host_shortage import OFTEN, SUBJECT, short_share
+from emulator.log.verdicts.host_shortage import OFTEN, SUBJECT, short_share
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
 

@@ -6,13 +6,14 @@ import msgspec
 import pytest
 
 from emulator.node.config import PATH, Network
-from emulator.runtimes.docker import probing, spec
-from emulator.runtimes.docker.cleanup import clean_up
+from emulator.runtimes.docker.configs import spec
+from emulator.runtimes.docker.engine import probing
+from emulator.runtimes.docker.engine.cleanup import clean_up
 from emulator.runtimes.docker.images import node_image
 from emulator.shaping import access
 from emulator.shaping.backend import choose
 from emulator.units import Rate
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links.link import FRAME, Link, Side
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
 RATES = {"radio": 0.25e6, "slow": 1e6, "middle": 10e6, "fast": 50e6, "fibre": 100e6}

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from emulator.runtimes.docker import spec
-from emulator.runtimes.docker.cleanup import clean_up
+from emulator.runtimes.docker.configs import spec
+from emulator.runtimes.docker.engine.cleanup import clean_up
 from emulator.runtimes.docker.images import node_image
 from tests.containers.conftest import until
 

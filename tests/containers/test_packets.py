@@ -13,10 +13,10 @@ from threading import Thread
 
 import pytest
 
-from emulator.runtimes.docker import probing
+from emulator.runtimes.docker.configs.spec import BOX
+from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.images import node_image
-from emulator.runtimes.docker.spec import BOX
-from emulator.world.link import FRAME
+from emulator.world.links.link import FRAME
 from tests.containers.conftest import until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]

@@ -15,7 +15,7 @@ def state(client, container):
     columns = [title.lower() for title in top["Titles"]]
     for process in top["Processes"]:
         fields = dict(zip(columns, process, strict=True))
-        if "emulator.node.role" in fields.get("command", fields.get("args", "")):
+        if "emulator.node.part.role" in fields.get("command", fields.get("args", "")):
             return "stopped" if fields["stat"].startswith("T") else "runs"
     return "down"
 

@@ -54,7 +54,7 @@ class Watch(threading.Thread):
         run = json.loads((self.folder / "runs/forty/latest/manifest.json").read_text())["id"]
         for number in range(3):
             for pid, command in processes(self.client, f"emulate-{run}-home-{number}").items():
-                role = "worker" if "emulator.node.role" in command else "supervisor"
+                role = "worker" if "emulator.node.part.role" in command else "supervisor"
                 self.sizes.setdefault(role, []).append(private(pid))
 
 

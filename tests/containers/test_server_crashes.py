@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulator.runtimes.docker.cleanup import clean_up
+from emulator.runtimes.docker.engine.cleanup import clean_up
 from tests.containers.conftest import EMULATE, TINY, Outcome, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
@@ -43,7 +43,7 @@ def server_process(client, tmp_path) -> int:
     ]
     (container,) = ours
     pids = [int(row[1]) for row in container.top(ps_args="-ef")["Processes"]]
-    (part,) = [pid for pid in pids if b"emulator.node.role" in cmdline(pid)]
+    (part,) = [pid for pid in pids if b"emulator.node.part.role" in cmdline(pid)]
     return part
 
 

@@ -9,17 +9,17 @@ import pytest
 import requests
 
 from emulator.core import wire
-from emulator.core.messages import ModelReply
+from emulator.core.wire.messages import ModelReply
 from emulator.node import config
 from emulator.runs import planning
-from emulator.runtimes.docker import probing, spec
-from emulator.runtimes.docker.cleanup import clean_up
-from emulator.runtimes.docker.configs import NodeConfigs
+from emulator.runtimes.docker.configs import NodeConfigs, spec
+from emulator.runtimes.docker.engine import probing
+from emulator.runtimes.docker.engine.cleanup import clean_up
 from emulator.runtimes.docker.images import node_image
 from emulator.scenario import loads
 from emulator.shaping.backend import choose
 from emulator.transport.secrets import issue
-from emulator.world.link import FRAME
+from emulator.world.links.link import FRAME
 from emulator.world.roles import SERVER
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
@@ -46,9 +46,9 @@ devices:
 SERVING = """
 import json, time
 import numpy as np
-from emulator.core.messages import ModelReply
+from emulator.core.wire.messages import ModelReply
 from emulator.node import config
-from emulator.node.server_role import _holds
+from emulator.node.part.server_role import _holds
 from emulator.shaping.apply import apply
 from emulator.transport import server_driver
 from emulator.transport.router import Router
@@ -76,9 +76,9 @@ with Router(f"tcp://*:{config.PORT}", node.part.guests, node.part.heartbeat, 1_0
 
 LEARNING = """
 import json, time
-from emulator.core.messages import Hello, Pull, Update
+from emulator.core.wire.messages import Hello, Pull, Update
 from emulator.node import config
-from emulator.node.role import _connect, _hold
+from emulator.node.part.role import _connect, _hold
 from emulator.shaping.apply import apply
 from emulator.transport.inbox import Inbox
 node = config.read()

@@ -1,6 +1,6 @@
 """The gate before the server's layers: who waits for whom, and for how long."""
 
-from emulator.core.activation_gate import ActivationGate
+from emulator.core.cut.activation_gate import ActivationGate
 
 GROUPS = ("abc", "de")
 

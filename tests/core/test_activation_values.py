@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.activation_values import ActivationCoding, DeviceCoder
-from emulator.core.messages import ActivationGradient, Logits
+from emulator.core.cut.activation_values import ActivationCoding, DeviceCoder
 from emulator.core.plan import Cut
+from emulator.core.wire.messages import ActivationGradient, Logits
 from emulator.errors import WireError
-from emulator.learners.base import Activated
+from emulator.learning.learners.base import Activated
 from emulator.vectors import NotFinite
 
 F = np.float32

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from emulator import models
 from emulator.codecs import AdaCompResidual, ErrorFeedback, SegmentEncoder, TopK
 from emulator.core import assembly
 from emulator.core.plan import Plan
-from emulator.datasets.examples import Examples
+from emulator.learning import models
+from emulator.learning.datasets.examples import Examples
 from emulator.log.writing import RunLog
 from emulator.runs.planning import plan
 from emulator.scenario import loads

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core import checksum, wire
-from emulator.core.messages import Pull, Update
+from emulator.core import wire
+from emulator.core.wire import checksum
+from emulator.core.wire.messages import Pull, Update
 from emulator.errors import WireError
-from emulator.faults.garbling import Garbler
+from emulator.world.faults.garbling import Garbler
 
 FRAMES = st.lists(st.binary(max_size=300), min_size=1, max_size=5)
 

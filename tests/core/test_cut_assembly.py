@@ -7,13 +7,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from emulator import models
-from emulator.core import assembly, cut_assembly
-from emulator.core.joined_state import JoinedState
+from emulator.core import assembly
+from emulator.core.cut import cut_assembly
+from emulator.core.cut.joined_state import JoinedState
 from emulator.core.plan import Cut, Plan
-from emulator.learners.numpy_cut import NumpyServer
-from emulator.models import saved_model
-from emulator.node.checkpoint import save
+from emulator.learning import models
+from emulator.learning.learners.numpy_cut import NumpyServer
+from emulator.learning.models import saved_model
+from emulator.node.part.checkpoint import save
 from emulator.synchronization import Asynchronous, Barrier, Bounded, ComputeGroups
 from emulator.vectors import Gradient
 from tests.fakes.cut_fleet import MODEL, CutFleet, cut_plan

@@ -15,10 +15,13 @@ import pytest
 
 from emulator.codecs import Dense
 from emulator.core import wire
-from emulator.core.activation_values import ActivationCoding
-from emulator.core.crossing_checks import ExampleSizes
-from emulator.core.cut_exchange import CutExchange
-from emulator.core.messages import (
+from emulator.core.cut.activation_values import ActivationCoding
+from emulator.core.cut.crossing_checks import ExampleSizes
+from emulator.core.cut.cut_exchange import CutExchange
+from emulator.core.plan import Cut
+from emulator.core.server.parameter_server import ParameterServer
+from emulator.core.server.parameters import Parameters
+from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,
     Hello,
@@ -28,12 +31,9 @@ from emulator.core.messages import (
     Pull,
     Update,
 )
-from emulator.core.parameters import Parameters
-from emulator.core.plan import Cut
-from emulator.core.server import ParameterServer
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
-from emulator.learners.base import Slopes
+from emulator.learning.learners.base import Slopes
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.synchronization import Asynchronous

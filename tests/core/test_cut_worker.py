@@ -8,10 +8,11 @@ import pytest
 
 from emulator.codecs import Dense, StatelessEncoder
 from emulator.core import wire
-from emulator.core.activation_values import DeviceCoder
-from emulator.core.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
-from emulator.core.cut_worker import cut_worker
-from emulator.core.messages import (
+from emulator.core.cut.activation_values import DeviceCoder
+from emulator.core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
+from emulator.core.cut.cut_worker import cut_worker
+from emulator.core.plan import Cut
+from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,
     Begin,
@@ -24,11 +25,10 @@ from emulator.core.messages import (
     Pull,
     Update,
 )
-from emulator.core.plan import Cut
-from emulator.core.worker import Await, Begun, Computed, Tell
+from emulator.core.worker.worker import Await, Begun, Computed, Tell
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
-from emulator.learners.base import Activated
+from emulator.learning.learners.base import Activated
 from tests.core.test_wire import mutate
 
 F = np.float32

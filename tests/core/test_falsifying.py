@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from emulator.core.falsifying import Falsifier, FalsifyingEncoder, FalsifyingSegmentEncoder
-from emulator.faults import FAULTS
+from emulator.core.worker.falsifying import Falsifier, FalsifyingEncoder, FalsifyingSegmentEncoder
 from emulator.layout import Segment
 from emulator.vectors import Frames
-from emulator.world.verbs import Setting
+from emulator.world.faults import FAULTS
+from emulator.world.faults.verbs import Setting
 
 GRADIENT = np.array([1.0, -2.0, 0.5, 4.0], np.float32)
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulator.core.fault_draws import FaultDraws
-from emulator.world.verbs import Action
+from emulator.core.worker.fault_draws import FaultDraws
+from emulator.world.faults.verbs import Action
 
 CRASH: dict[str, Any] = {
     "kind": "crash",

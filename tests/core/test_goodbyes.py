@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from emulator.core.activation_gate import ActivationGate
-from emulator.core.messages import Begin, Diverged, Hello, Leave, Pull
+from emulator.core.cut.activation_gate import ActivationGate
+from emulator.core.wire.messages import Begin, Diverged, Hello, Leave, Pull
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.synchronization import Barrier

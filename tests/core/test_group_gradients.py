@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.core.parameters import Parameters
-from emulator.learners.numpy import NumpyLearner
-from emulator.models.mlp import mlp
-from emulator.models.task import Task
+from emulator.core.server.parameters import Parameters
+from emulator.learning.learners.numpy import NumpyLearner
+from emulator.learning.models.mlp import mlp
+from emulator.learning.models.task import Task
 from emulator.modulation import Constant
 from emulator.synchronization import ComputeGroups
 from emulator.synchronization.groups import dealt

@@ -8,10 +8,10 @@ import pytest
 
 from emulator import codecs
 from emulator.codecs import Codec
-from emulator.datasets.examples import Examples
 from emulator.errors import ScenarioError
-from emulator.learners.batches import Batches
-from emulator.node.kept_file import KeptFile, read
+from emulator.learning.datasets.examples import Examples
+from emulator.learning.learners.batches import Batches
+from emulator.node.part.kept_file import KeptFile, read
 from emulator.scenario import loads
 from tests.fakes.codec_table import ROWS, SMALL, place
 from tests.fakes.stateless_codecs import TABLE

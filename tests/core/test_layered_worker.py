@@ -9,8 +9,7 @@ import pytest
 from emulator.chance import stream
 from emulator.codecs import EncoderContext, SegmentEncoder, TopK
 from emulator.core import wire
-from emulator.core.layered_worker import layered_worker
-from emulator.core.messages import (
+from emulator.core.wire.messages import (
     Begin,
     Bye,
     Diverged,
@@ -20,7 +19,8 @@ from emulator.core.messages import (
     Pull,
     UpdateSegment,
 )
-from emulator.core.worker import Await, Backward, Begun, Computed, Forward, Tell
+from emulator.core.worker.layered_worker import layered_worker
+from emulator.core.worker.worker import Await, Backward, Begun, Computed, Forward, Tell
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.schedules import Cuts

@@ -6,12 +6,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from emulator.core import link_fit
-from emulator.core.link_fit import Transfer
-from emulator.core.prior_costs import LinkEstimate, least_pace, through
+from emulator.core.scheduling import link_fit
+from emulator.core.scheduling.link_fit import Transfer
+from emulator.core.scheduling.prior_costs import LinkEstimate, least_pace, through
 from emulator.units import Rate, Seconds
-from emulator.world.link import FRAME, Side
-from emulator.world.link_steps import LinkStep
+from emulator.world.links.link import FRAME, Side
+from emulator.world.links.link_steps import LinkStep
 
 LINK = LinkEstimate(setup=0.01, pace=1e-6, delay=0.05)
 WRONG = LinkEstimate(setup=1.0, pace=1.0, delay=0.05)

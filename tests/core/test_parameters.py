@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emulator.core.parameters import Parameters
+from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import AnyModulation, Constant, PerParameter, Staleness
 from emulator.vectors import Gradient

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.pulled_versions import PulledVersions
+from emulator.core.server.pulled_versions import PulledVersions
 
 ROUNDS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from(["begin", "end", "push", "release"])),

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from emulator.core.question_pace import LONGEST, PAUSE, SHORTEST, QuestionPace
+from emulator.core.worker.question_pace import LONGEST, PAUSE, SHORTEST, QuestionPace
 
 
 def _asked(pace: QuestionPace, now: float, until: float) -> list[float]:

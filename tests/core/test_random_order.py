@@ -10,9 +10,9 @@ import pytest
 from hypothesis import strategies as st
 
 from emulator.codecs import TopK
-from emulator.core.parameters import Parameters
+from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
-from emulator.learners.batches import Batches
+from emulator.learning.learners.batches import Batches
 from emulator.modulation import PerParameter, Staleness
 from emulator.optimizers import Momentum
 from emulator.synchronization import (

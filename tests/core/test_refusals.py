@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from analysis.run_warnings import warnings
+from analysis.pages.run_warnings import warnings
 from emulator.cli.watching.progress import Progress
-from emulator.core.refusals import KINDS, Refusals
+from emulator.core.server.refusals import KINDS, Refusals
 from emulator.log.summary import summarise
 from tests.fakes.handmade_run import written
 from tests.fakes.plain_records import full

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emulator.codecs import Dense, StatelessEncoder
-from emulator.core.messages import (
+from emulator.core.wire.messages import (
     Activations,
     CutReply,
     Diverged,

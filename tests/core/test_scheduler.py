@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from emulator.core.prior_costs import LinkEstimate
-from emulator.log.plan_records import PlanRecord
+from emulator.core.scheduling.prior_costs import LinkEstimate
+from emulator.log.records.plan_records import PlanRecord
 from emulator.schedules import (
     Cuts,
     DynaComm,

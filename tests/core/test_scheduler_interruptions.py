@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.core.messages import Times
+from emulator.core.wire.messages import Times
 from emulator.schedules import (
     DynaComm,
     LayerByLayer,

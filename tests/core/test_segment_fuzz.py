@@ -12,7 +12,7 @@ import pytest
 
 from emulator.codecs import Dense, StatelessEncoder, TopK
 from emulator.core import wire
-from emulator.core.messages import (
+from emulator.core.wire.messages import (
     Diverged,
     Hello,
     Leave,

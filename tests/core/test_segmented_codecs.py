@@ -8,7 +8,7 @@ import pytest
 
 from emulator.codecs import Dense, SegmentEncoder, TopK, encoder, refusal, uncuttable
 from emulator.core import wire
-from emulator.core.messages import Update, UpdateSegment
+from emulator.core.wire.messages import Update, UpdateSegment
 from emulator.errors import WireError
 from emulator.units import Fraction
 from emulator.vectors import Vector

@@ -7,8 +7,8 @@ import pytest
 
 from emulator.codecs import TopK
 from emulator.core import wire
-from emulator.core.messages import Begin, Bye, Hello, ModelReply, Patch, Score, Update
-from emulator.core.server import GATHERING
+from emulator.core.server.parameter_server import GATHERING
+from emulator.core.wire.messages import Begin, Bye, Hello, ModelReply, Patch, Score, Update
 from emulator.errors import WireError
 from emulator.modulation import PerParameter, history
 from emulator.pulls import Delta, HeldModel

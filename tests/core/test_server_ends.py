@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.messages import Bye, Diverged, Score
-from emulator.core.server import ENDING
+from emulator.core.server.parameter_server import ENDING
+from emulator.core.wire.messages import Bye, Diverged, Score
 from emulator.world.stop_conditions import Stop
 from tests.fakes.server_world import WORKERS, World
 

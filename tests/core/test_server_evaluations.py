@@ -4,9 +4,9 @@ from unittest.mock import patch
 
 import pytest
 
-from emulator.core import evaluations
-from emulator.core.messages import Score
-from emulator.core.server import ENDING, Stop
+from emulator.core.server import evaluations
+from emulator.core.server.parameter_server import ENDING, Stop
+from emulator.core.wire.messages import Score
 from emulator.errors import WireError
 from tests.fakes.server_world import LAYOUT, World
 

@@ -7,7 +7,7 @@ import pytest
 
 from emulator.codecs import TopK
 from emulator.core import wire
-from emulator.core.messages import Begin, Bye, Diverged, Hello, ModelReply, Pull, Score, Update
+from emulator.core.wire.messages import Begin, Bye, Diverged, Hello, ModelReply, Pull, Score, Update
 from emulator.errors import WireError
 from emulator.modulation import PerParameter
 from emulator.units import Fraction

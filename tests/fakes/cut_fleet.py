@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from emulator import models
-from emulator.core import assembly, cut_assembly, wire
-from emulator.core.activation_values import DeviceCoder
-from emulator.core.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
-from emulator.core.cut_worker import cut_worker
-from emulator.core.messages import (
+from emulator.core import assembly, wire
+from emulator.core.cut import cut_assembly
+from emulator.core.cut.activation_values import DeviceCoder
+from emulator.core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
+from emulator.core.cut.cut_worker import cut_worker
+from emulator.core.plan import Cut, Plan, WorkerPlan
+from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,
     LogitGradient,
@@ -27,12 +28,12 @@ from emulator.core.messages import (
     Message,
     ModelReply,
 )
-from emulator.core.plan import Cut, Plan, WorkerPlan
-from emulator.core.worker import Await, Computed, NodeCoroutine, Tell
-from emulator.datasets.examples import Examples
+from emulator.core.worker.worker import Await, Computed, NodeCoroutine, Tell
 from emulator.errors import WireError
-from emulator.learners.cut_learner import CutLearner
-from emulator.learners.numpy_cut import KeptInputs, NumpyDevice, NumpyServer
+from emulator.learning import models
+from emulator.learning.datasets.examples import Examples
+from emulator.learning.learners.cut_learner import CutLearner
+from emulator.learning.learners.numpy_cut import KeptInputs, NumpyDevice, NumpyServer
 from emulator.log.writing import RunLog
 from emulator.synchronization import AnySynchronization, plain
 from emulator.world.stop_conditions import Stop

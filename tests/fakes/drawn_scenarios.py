@@ -5,10 +5,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from emulator.faults import FAULTS
-from emulator.faults.schedule import is_episodic
 from emulator.scenario.algorithms import ALGORITHMS
 from emulator.synchronization.base import LEAST_PATIENCE
+from emulator.world.faults import FAULTS
+from emulator.world.faults.schedule import is_episodic
 
 TIMES = st.integers(1, 10**7).map(lambda number: f"{number}us") | st.sampled_from(["1.5min", "3h"])
 SHARES = st.integers(1, 10_000).map(lambda number: f"{number / 100}%")

@@ -6,8 +6,8 @@ import numpy as np
 
 from emulator import codecs, plugins
 from emulator.core import assembly
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import (
+from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.wire.messages import (
     Diverged,
     Hello,
     ModelReply,
@@ -19,9 +19,9 @@ from emulator.core.messages import (
     Update,
     UpdateSegment,
 )
-from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.worker.heartbeat import Heartbeat
 from emulator.layout import Layout
-from emulator.models import MODELS
+from emulator.learning.models import MODELS
 from emulator.node.durable.recovery import Resumed, recovered
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from emulator import codecs, models
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import ModelReply
+from emulator import codecs
 from emulator.core.plan import Plan
-from emulator.core.worker import worker
+from emulator.core.wire.messages import ModelReply
+from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.worker.worker import worker
+from emulator.learning import models
 from emulator.node import config
 from emulator.node.config import NodeConfig, ServerRole
 from emulator.transport import node_driver
@@ -145,7 +146,7 @@ def _work(plan: Plan, server: ServerProcess, name: str, learner: DrawnGradients)
 
 
 def main() -> None:
-    from emulator.node.server_role import serve
+    from emulator.node.part.server_role import serve
 
     file, output, port = sys.argv[1:]
     part = config.read(Path(file)).part

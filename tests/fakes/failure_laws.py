@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import analysis
-from analysis import run_warnings
+from analysis.pages import run_warnings
 from emulator.runs.certain_crashes import idle_devices, none_left
 from emulator.scenario import loads
+from emulator.world.faults.verbs import VERBS
 from emulator.world.roles import EVALUATOR
-from emulator.world.verbs import VERBS
 from tests.fakes.plain_records import PlainRecord, read
 
 DEAD = {verb.record for verb in VERBS if verb.ends_process} | {"exit"}

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from emulator.layout import Layout
-from emulator.learners.numpy import Perceptron, cross_entropy
-from emulator.learners.tensors import Array
+from emulator.learning.learners.numpy import Perceptron, cross_entropy
+from emulator.learning.learners.tensors import Array
 from emulator.vectors import Vector
 
 

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from unittest.mock import patch
 
-from emulator.core.messages import UpdateSegment
-from emulator.core.staging import Staging
-from emulator.core.worker import Forward
+from emulator.core.server.staging import Staging
+from emulator.core.wire.messages import UpdateSegment
+from emulator.core.worker.worker import Forward
 from emulator.runtimes.virtual.device.virtual_device import VirtualDevice
 from emulator.runtimes.virtual.learning.gradient_handle import PrefetchedSegment
 from tests.fakes.plain_records import PlainRecord

@@ -3,8 +3,8 @@
 from random import Random
 from typing import Any
 
-from emulator.core.plan_outcome import IterationPlan
-from emulator.core.prior_costs import LinkEstimate
+from emulator.core.scheduling.plan_outcome import IterationPlan
+from emulator.core.scheduling.prior_costs import LinkEstimate
 from emulator.schedules import DynaComm, LayerCosts, cut
 from tests.fakes.plain_records import PlainRecord, plain
 

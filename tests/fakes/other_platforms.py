@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator import datasets
 from emulator.errors import DataError
+from emulator.learning import datasets
 from emulator.machine.cache import cache
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from random import Random
 from typing import Any
 
-from emulator.core.server import ParameterServer
+from emulator.core.server.parameter_server import ParameterServer
 
 
 class RandomMoves(ABC):

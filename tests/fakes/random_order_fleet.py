@@ -15,11 +15,11 @@ import numpy as np
 
 from emulator.chance import stream
 from emulator.codecs import AnyCodec, Dense, EncoderContext, SegmentEncoder, encoder
-from emulator.core.layered_worker import layered_worker
-from emulator.core.messages import Message, ModelReply, ModelSegment, Update, UpdateSegment
-from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer
-from emulator.core.worker import (
+from emulator.core.server.parameter_server import ParameterServer
+from emulator.core.server.parameters import Parameters
+from emulator.core.wire.messages import Message, ModelReply, ModelSegment, Update, UpdateSegment
+from emulator.core.worker.layered_worker import layered_worker
+from emulator.core.worker.worker import (
     Await,
     Backward,
     Compute,
@@ -31,8 +31,8 @@ from emulator.core.worker import (
 )
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
-from emulator.learners.batches import Batches
-from emulator.learners.local_steps import descend, draw
+from emulator.learning.learners.batches import Batches
+from emulator.learning.learners.local_steps import descend, draw
 from emulator.log.writing import RunLog
 from emulator.modulation import AnyModulation, Constant
 from emulator.optimizers import SGD, AnyOptimizer

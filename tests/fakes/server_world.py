@@ -6,9 +6,9 @@ import json
 import numpy as np
 
 from emulator.codecs import Dense, StatelessEncoder
-from emulator.core.messages import Hello, Pull, Score, Update, UpdateSegment
-from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer
+from emulator.core.server.parameter_server import ParameterServer
+from emulator.core.server.parameters import Parameters
+from emulator.core.wire.messages import Hello, Pull, Score, Update, UpdateSegment
 from emulator.layout import Layout, Variable
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant

@@ -14,8 +14,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from emulator.core.heartbeat import Heartbeat
 from emulator.core.plan import Plan, WorkerPlan
+from emulator.core.worker.heartbeat import Heartbeat
 from emulator.node import config
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from emulator.shaping.command import Command
@@ -25,7 +25,8 @@ HARNESS = """
 import os, signal, subprocess, sys
 from pathlib import Path
 from emulator.errors import DeploymentError
-from emulator.node import config, part_powers, supervisor, supervisor_reports
+from emulator.node import config, supervisor, supervisor_reports
+from emulator.node.part import part_powers
 
 folder = Path(sys.argv[1])
 node = config.read(folder / "node.json")
@@ -41,7 +42,7 @@ def apply(commands):
 
 def part(command, **options):
     assert (options.pop("user"), options.pop("group"), options.pop("extra_groups")) == (9, 9, [])
-    assert command[1:3] == ["-m", "emulator.node.role"]
+    assert command[1:3] == ["-m", "emulator.node.part.role"]
     started = popen([sys.executable, str(folder / "part.py"), *command[3:]], **options)
     if (folder / "terminated").exists():
         os.kill(os.getpid(), signal.SIGTERM)

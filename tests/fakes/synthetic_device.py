@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from emulator.core.messages import Times
-from emulator.core.prior_costs import LinkEstimate, PriorCosts
-from emulator.core.scheduler import Scheduler
+from emulator.core.scheduling.prior_costs import LinkEstimate, PriorCosts
+from emulator.core.scheduling.scheduler import Scheduler
+from emulator.core.wire.messages import Times
 from emulator.layout import Segment
-from emulator.log.plan_records import IterationRecord, PlanRecord
+from emulator.log.records.plan_records import IterationRecord, PlanRecord
 from emulator.schedules import DynaComm, Schedule, Segments
 
 ZERO = 1000.0

@@ -8,8 +8,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from emulator.datasets import Dataset
-from emulator.datasets.examples import Examples
+from emulator.learning.datasets import Dataset
+from emulator.learning.datasets.examples import Examples
 from emulator.log.records import Record
 from emulator.runs import data_split
 from emulator.runtimes.virtual.play_virtual import play

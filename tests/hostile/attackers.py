@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from emulator import models
+from emulator.learning import models
 from emulator.transport.secrets import Secret, Token
 
 from .insider import Insider

@@ -4,8 +4,8 @@ import time
 from collections import Counter
 
 from emulator.core import wire
-from emulator.core.messages import Hello, Message, ModelReply, Pull
-from emulator.core.seen_pushes import SeenPushes
+from emulator.core.server.seen_pushes import SeenPushes
+from emulator.core.wire.messages import Hello, Message, ModelReply, Pull
 from emulator.errors import WireError
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import Secret

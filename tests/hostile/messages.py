@@ -7,7 +7,7 @@ import numpy as np
 
 from emulator import codecs
 from emulator.core import wire
-from emulator.core.messages import (
+from emulator.core.wire.messages import (
     Activations,
     Diverged,
     Hello,

@@ -5,7 +5,7 @@ from collections import Counter
 import zmq
 
 from emulator.core import wire
-from emulator.core.messages import Hello, Message, Pull
+from emulator.core.wire.messages import Hello, Message, Pull
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import Secret
 from tests.fakes.durable_process import BEAT

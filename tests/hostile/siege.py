@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 
-from emulator import models, modulation, plugins
+from emulator import modulation, plugins
 from emulator.core.plan import Durability, Plan, WorkerPlan
-from emulator.node.server_role import SLACK, largest_frame
+from emulator.learning import models
+from emulator.node.part.server_role import SLACK, largest_frame
 from emulator.world.stop_conditions import Stop
 from tests.fakes.durable_process import DrawnGradients, ServerProcess, fleet, free_port
 

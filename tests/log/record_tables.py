@@ -15,10 +15,10 @@ from typing import Annotated, Any, get_args, get_origin
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
-from emulator.log import fault_records, records
-from emulator.log.fault_records import TimelineRecord
-from emulator.log.record_fields import LogRecord
-from emulator.log.records import KINDS
+from emulator.log import records
+from emulator.log.records import KINDS, fault_records
+from emulator.log.records.fault_records import TimelineRecord
+from emulator.log.records.record_fields import LogRecord
 
 PAGE = Path(__file__).parents[2] / "docs" / "run-folder.md"
 _BEGIN = "<!-- {name}: made by `python -m tests.log.record_tables` from here -->\n"

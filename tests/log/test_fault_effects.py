@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.log import fault_effects, flow
-from emulator.log.fault_effects import FaultEffects
+from emulator.log import flow
 from emulator.log.flow import FlowSums
+from emulator.log.verdicts import fault_effects
+from emulator.log.verdicts.fault_effects import FaultEffects
 from tests.fakes.plain_records import PlainRecord, full
 
 PUSH = {"values": 40, "indices": 15, "headers": 30, "framing": 15}

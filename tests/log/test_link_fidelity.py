@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from emulator.cli.foreign_link import read_link
-from emulator.log.fidelity_records import LinkRecord
-from emulator.log.link_fidelity import (
+from emulator.cli.play.foreign_link import read_link
+from emulator.log.records.fidelity_records import LinkRecord
+from emulator.log.verdicts.link_fidelity import (
     BURSTS,
     HELD,
     IDLE,
@@ -20,7 +20,7 @@ from emulator.log.link_fidelity import (
     missed,
     weighted_median,
 )
-from emulator.log.packet_lateness import Shaped
+from emulator.log.verdicts.packet_lateness import Shaped
 from emulator.scenario.reading.profiles import Library
 from tests.log.test_summary import summary
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from emulator.log.packet_lateness import LatenessSums, Shaped
 from emulator.log.records import LatenessRecord
+from emulator.log.verdicts.packet_lateness import LatenessSums, Shaped
 
 PACKETS = Shaped("packets", 0.025)
 

@@ -3,10 +3,11 @@
 from msgspec import NODEFAULT
 from msgspec.structs import fields
 
-from analysis import runs, shapes
+from analysis import shapes
+from analysis.facts import runs
 from emulator.log import records
-from emulator.log.fault_records import TimelineRecord
-from emulator.world.verbs import VERBS
+from emulator.log.records.fault_records import TimelineRecord
+from emulator.world.faults.verbs import VERBS
 from tests.log import record_tables
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from emulator.log import travelled_bytes
-from emulator.log.fault_records import TimelineRecord
 from emulator.log.records import EvaluationRecord
+from emulator.log.records.fault_records import TimelineRecord
 from emulator.log.summary import UNTRAINED, summarise
 from tests.fakes.plain_records import PlainRecord, full
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import modulation
-from emulator.core.parameters import Parameters
+from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import AnyModulation, Constant, PerParameter, Staleness, history
 from emulator.modulation.history import History

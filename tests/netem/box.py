@@ -12,8 +12,8 @@ from typing import Any
 
 from emulator.shaping.backend import Backend
 from emulator.shaping.box.attachment import connect, report
-from emulator.world import reshaping
-from emulator.world.link import Link
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link
 
 from .lab import Lab
 

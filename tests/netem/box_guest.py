@@ -10,8 +10,8 @@ from typing import Any
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import Gemodel, LossModel
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import Gemodel, LossModel
 
 from .box import TBF, PacketBox, packet_box
 from .lab import Lab, lab

@@ -12,7 +12,7 @@ from emulator.shaping.backend import Backend, choose
 from emulator.shaping.features import Features
 from emulator.shaping.probe import probe
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 
 from .lab import Lab, Way, lab
 

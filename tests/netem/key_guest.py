@@ -13,8 +13,8 @@ from emulator.shaping import access
 from emulator.shaping.backend import Backend, choose
 from emulator.shaping.probe import probe
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import FourStates, Gemodel, LossModel
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import FourStates, Gemodel, LossModel
 
 from .lab import Way, lab
 

@@ -11,14 +11,14 @@ from emulator.shaping import gateway
 from emulator.shaping.apply import apply
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
-from emulator.world.bottleneck import SharedLink
+from emulator.world.links.bottleneck import SharedLink
 from tests.netem.lab import FLOW, Stream, Way
 
 _numbers = itertools.count()
 _SUBNET = "10.80.79"
 _SERVER, _GATEWAY, _FIRST = 1, 2, 3
 _FORWARD = "sysctl -q -w net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0"
-_QUIET = "from emulator.node.gateway_life import send_no_redirects as quiet; quiet('eth0')"
+_QUIET = "from emulator.node.link.gateway_life import send_no_redirects as quiet; quiet('eth0')"
 
 
 class Street:

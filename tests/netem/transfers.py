@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 
 from .lab import Message, lab
 

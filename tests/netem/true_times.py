@@ -2,7 +2,7 @@
 
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 
 from .box import PacketBox
 from .lab import lab

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.models.layer_table import LayerTable
+from emulator.learning.models.layer_table import LayerTable
 from tests.fakes.small_scenario import small
 from tests.networks.architectures import googlenet, inception_v4, resnet_152, vgg_19
 from tests.networks.files import NETWORKS, SHIPPED

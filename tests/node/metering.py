@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from emulator.node import box_end
-from emulator.node.box_end import BoxEnd
 from emulator.node.config import Boxed, MeasuredLink
 from emulator.node.fidelity.link_meter import LinkMeter
+from emulator.node.link import box_end
+from emulator.node.link.box_end import BoxEnd
 
 
 def main(

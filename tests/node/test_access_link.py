@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from emulator.node.access_link import AccessLink, held, reshaping_of
 from emulator.node.config import Boxed, Delay, Network
+from emulator.node.link.access_link import AccessLink, held, reshaping_of
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Rate, Seconds
-from emulator.world import reshaping
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links import reshaping
+from emulator.world.links.link import FRAME, Link, Side
 
 NFTABLES = Backend(rate="tbf", delay="receiver", loss="nftables", cut="nftables")
 NETEM = Backend(rate="tbf", delay="netem", loss="netem", cut="netem")

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from emulator.node.box_end import BoxEnd
 from emulator.node.config import Boxed
 from emulator.node.fidelity.rate_meter import RateMeter
+from emulator.node.link.box_end import BoxEnd
 from emulator.shaping.backend import Backend
 from emulator.shaping.box import attachment
 from emulator.shaping.box.direction import Direction
 from emulator.shaping.dilated_link import dilated_side
 from emulator.units import Rate
-from emulator.world import reshaping
-from emulator.world.link import Link, Side
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link, Side
 from tests.shaping.box.test_every_link_netns import KEYS
 
 IPV4_FRAME = bytes(10 + 12) + b"\x08\x00" + bytes(1500)

@@ -6,7 +6,7 @@ import sys
 
 HARNESS = """
 import os, sys
-from emulator.node import box_life
+from emulator.node.link import box_life
 
 def execv(path, words):
     assert words[1:] == ["-m", "emulator.shaping.box", "--seed", "7"]

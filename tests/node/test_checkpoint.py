@@ -14,18 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator import models, modulation, optimizers, plugins
+from emulator import modulation, optimizers, plugins
 from emulator.codecs import TopK
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.parameters import Parameters
 from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.server.parameters import Parameters
+from emulator.core.worker.heartbeat import Heartbeat
 from emulator.layout import Layout, Variable
+from emulator.learning import models
+from emulator.learning.models import saved_model
 from emulator.log.lines import read
 from emulator.log.writing import RunLog
-from emulator.models import saved_model
-from emulator.node import server_role
-from emulator.node.checkpoint import Checkpoints
 from emulator.node.config import ServerRole
+from emulator.node.part import server_role
+from emulator.node.part.checkpoint import Checkpoints
 from emulator.transport.secrets import issue
 from emulator.units import Fraction
 from emulator.vectors import Gradient

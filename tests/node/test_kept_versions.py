@@ -12,10 +12,10 @@ import pytest
 from emulator.core import assembly
 from emulator.core.plan import Durability
 from emulator.errors import ScenarioError
-from emulator.learners.numpy import NumpyEvaluator
+from emulator.learning.learners.numpy import NumpyEvaluator
 from emulator.log.lines import line
 from emulator.log.records import EvaluationRecord, StopRecord
-from emulator.node.kept_versions import (
+from emulator.node.part.kept_versions import (
     FOLDER,
     KeptVersions,
     kept_versions,
@@ -26,7 +26,7 @@ from emulator.runs.data_split import split_data
 from emulator.runs.folder import create
 from emulator.runs.planning import plan
 from emulator.runs.results import gather
-from emulator.runtimes.docker.compose_file import lay_down
+from emulator.runtimes.docker.configs.compose_file import lay_down
 from emulator.runtimes.virtual import play_virtual
 from emulator.runtimes.virtual.fleet import Fleet
 from emulator.runtimes.virtual.play_virtual import play

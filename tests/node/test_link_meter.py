@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.errors import DeploymentError
-from emulator.node.box_end import BoxEnd
 from emulator.node.config import Boxed, MeasuredLink
 from emulator.node.fidelity import echo_wire, link_meter
 from emulator.node.fidelity.cpu_use import cpu_use
@@ -20,13 +19,14 @@ from emulator.node.fidelity.link_meter import LinkMeter
 from emulator.node.fidelity.queue_counters import Queue, QueueReader, losses, parse, rated
 from emulator.node.fidelity.rate_meter import FRAME_BITS, FRAMES, RateMeter
 from emulator.node.fidelity.requested import WAYS, Request, Requested
+from emulator.node.link.box_end import BoxEnd
 from emulator.shaping.backend import Backend
 from emulator.shaping.box import attachment
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.emulated_clock import EmulatedClock
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import Gemodel, LossModel
-from emulator.world.reshaping import plain
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import Gemodel, LossModel
+from emulator.world.links.reshaping import plain
 
 # -- rate ------------------------------------------------------------------------------------------
 

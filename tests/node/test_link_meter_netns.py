@@ -15,8 +15,8 @@ import pytest
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
-from emulator.world.reshaping import plain
+from emulator.world.links.link import Link, Side
+from emulator.world.links.reshaping import plain
 from tests.netem.box import BARE, TBF, PacketBox, packet_box
 from tests.netem.lab import Lab, Way, lab
 

@@ -6,16 +6,16 @@ from itertools import islice
 
 import pytest
 
-from emulator.node.access_link import AccessLink, held, reshaping_of
 from emulator.node.config import Network, Reshaping
-from emulator.node.link_schedule import LinkSchedule
+from emulator.node.link.access_link import AccessLink, held, reshaping_of
+from emulator.node.link.link_schedule import LinkSchedule
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
-from emulator.world.link import Link, Side
-from emulator.world.link_course import link_at, link_course
-from emulator.world.link_steps import LinkStep, PlayedTrace, TraceStart
-from emulator.world.reshaping import reshaped
+from emulator.world.links.link import Link, Side
+from emulator.world.links.link_course import link_at, link_course
+from emulator.world.links.link_steps import LinkStep, PlayedTrace, TraceStart
+from emulator.world.links.reshaping import reshaped
 from tests.fakes.supervised import BORN, WORKER, Make, born
 
 NFTABLES = Backend(rate="tbf", delay="receiver", loss="nftables", cut="nftables")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from emulator.core.snapshot_exchange import SnapshotExchange
-from emulator.datasets import shard
-from emulator.learners.own_export import ready
-from emulator.node.kept_versions import FOLDER, KeptVersions, kept_versions
+from emulator.core.server.snapshot_exchange import SnapshotExchange
+from emulator.learning.datasets import shard
+from emulator.learning.learners.own_export import ready
+from emulator.node.part.kept_versions import FOLDER, KeptVersions, kept_versions
 from emulator.runs.data_split import split_data
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario, loads
@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from emulator.node import config
 config.GRAPH, config.SHARD, config.VERSIONS = map(Path, sys.argv[1:])
-from emulator.node.measure_versions import main
+from emulator.node.part.measure_versions import main
 main()
 """
 """The process of the container, with its mounts in other places."""

@@ -5,8 +5,8 @@ import signal
 import time
 from pathlib import Path
 
-from emulator.node import memory
-from emulator.node.presser import Presser
+from emulator.node.part import memory
+from emulator.node.part.presser import Presser
 
 
 def resident(pid: int) -> int:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from emulator.node import presser
 from emulator.node.config import GOODBYE, NodeConfig
+from emulator.node.part import presser
 from emulator.node.supervisor import Supervisor
 from tests.fakes.supervised import NETWORK, WORKER
 
@@ -51,8 +51,8 @@ class Device:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.said: list[dict[str, Any]] = []
         self.now, self.holds = 100.0, False
-        monkeypatch.setattr("emulator.node.part_powers.apply", lambda commands: None)
-        monkeypatch.setattr("emulator.node.memory.limit", lambda: 256 << 20)
+        monkeypatch.setattr("emulator.node.part.part_powers.apply", lambda commands: None)
+        monkeypatch.setattr("emulator.node.part.memory.limit", lambda: 256 << 20)
         for module in ("supervisor", "presser"):
             monkeypatch.setattr(f"emulator.node.{module}.say", self._say)
         monkeypatch.setattr(presser, "_NUMBERS", itertools.count(1))

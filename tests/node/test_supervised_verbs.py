@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from emulator.node.config import NodeConfig
-from emulator.node.part_powers import PARTING
+from emulator.node.part.part_powers import PARTING
 from emulator.node.supervisor import Supervisor
 from tests.fakes.supervised import (
     BORN,
@@ -147,7 +147,7 @@ def test_an_order_may_come_in_pieces(make: Make, cut: int) -> None:
 def test_a_device_may_draw_its_own_faults(make: Make) -> None:
     draws = f"""
 import json, os, signal, sys
-from emulator.node.part_process import CONTROL
+from emulator.node.part.part_process import CONTROL
 if sys.argv[1] == "0":
     report = {{"fault": "crash", "begin": "kill", "end": "start", "lasts": 0.3}}
     os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
@@ -166,7 +166,7 @@ if sys.argv[1] == "0":
 def test_so_may_it_draw_a_pause_and_goes_on_by_itself(make: Make) -> None:
     draws = f"""
 import json, os
-from emulator.node.part_process import CONTROL
+from emulator.node.part.part_process import CONTROL
 report = {{"fault": "pause", "begin": "pause", "end": "resume", "lasts": 0.3}}
 os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
 {BORN}
@@ -182,7 +182,7 @@ def test_a_fault_that_a_device_draws_for_good_is_told_as_such(make: Make) -> Non
     """The verb alone does not say whether anything will undo it."""
     draws = f"""
 import json, os, signal
-from emulator.node.part_process import CONTROL
+from emulator.node.part.part_process import CONTROL
 report = {{"fault": "partition", "begin": "sever", "end": "mend", "lasts": None}}
 os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
 {BORN}
@@ -195,7 +195,7 @@ def test_a_fault_that_is_drawn_under_another_of_its_verb_is_reported(make: Make)
     """The second would leave no trace, though it goes on when the first has ended."""
     draws = f"""
 import json, os, signal
-from emulator.node.part_process import CONTROL
+from emulator.node.part.part_process import CONTROL
 report = {{"fault": "flap", "begin": "sever", "end": "mend"}}
 for lasts in (60.0, 90.0, None, 60.0):
     line = json.dumps({{**report, "lasts": lasts}}).encode() + b"\\n"
@@ -240,7 +240,7 @@ def test_records_of_a_part_are_passed_on_and_nothing_else(make: Make) -> None:
     """Long ones too, and the last ones before the part ends; a part cannot speak as supervisor."""
     writes = """
 import json, os
-from emulator.node.part_process import CONTROL
+from emulator.node.part.part_process import CONTROL
 def tell(what, facts):
     left = json.dumps({"record": what, "at": 1.5, "facts": facts}).encode() + b"\\n"
     while left:
@@ -371,10 +371,12 @@ def test_a_device_that_was_halted_goes_on_from_its_state_and_a_killed_one_does_n
 def starved(monkeypatch: pytest.MonkeyPatch) -> tuple[Supervisor, list[str]]:
     """A supervisor under pressure whose part the kernel has killed; the calls that it makes."""
     supervisor, calls = Supervisor(NodeConfig("far", 9, WORKER, NETWORK)), []
-    monkeypatch.setattr("emulator.node.part_powers.apply", lambda commands: None)
+    monkeypatch.setattr("emulator.node.part.part_powers.apply", lambda commands: None)
     monkeypatch.setattr("emulator.node.supervisor.say", lambda what, **facts: calls.append(what))
     monkeypatch.setattr(supervisor.powers, "boot", lambda: calls.append("boots"))
-    monkeypatch.setattr("emulator.node.memory.limit", lambda: None)  # so a press is done at once
+    monkeypatch.setattr(
+        "emulator.node.part.memory.limit", lambda: None
+    )  # so a press is done at once
     supervisor.obey({"verb": "press", "setting": {"share": 0.5}})
     supervisor.powers.starved = True
     assert calls == ["press"]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import optimizers
-from emulator.core.parameters import Parameters
+from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Staleness
 from emulator.optimizers import SGD, Adam, AnyOptimizer, Momentum, Sign

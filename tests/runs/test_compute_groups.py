@@ -7,10 +7,10 @@ import pytest
 
 from emulator.core.assembly import WorkerAssembly, synchronizer
 from emulator.core.plan import WorkerPlan
-from emulator.datasets.examples import Examples
-from emulator.learners.local_steps import per_epoch
-from emulator.learners.local_training import LocalTraining
-from emulator.models import find
+from emulator.learning.datasets.examples import Examples
+from emulator.learning.learners.local_steps import per_epoch
+from emulator.learning.learners.local_training import LocalTraining
+from emulator.learning.models import find
 from emulator.runs.compute_groups import compute_groups, dealt_batches, dealt_sizes
 from emulator.runs.planning import plan
 from emulator.runs.step_calibration import measured_sizes, timed

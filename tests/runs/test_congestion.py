@@ -6,8 +6,8 @@ import pytest
 
 from emulator.checks.preflight import preflight
 from emulator.machine import congestion
-from emulator.runtimes.docker import spec
-from emulator.runtimes.docker.prepare import Prepared
+from emulator.runtimes.docker.configs import spec
+from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.scenario import dump, loads
 from tests.fakes.small_scenario import mistakes, small
 from tests.runtimes.docker.test_configs import configs

@@ -1,10 +1,10 @@
 """The bytes of an update of a cut model, by products that a reader can repeat by hand."""
 
 from emulator.core import wire
-from emulator.core.crossing_bytes import crossing_bytes
-from emulator.core.messages import ActivationGradient, Activations
+from emulator.core.cut.crossing_bytes import crossing_bytes
 from emulator.core.plan import Cut
-from emulator.models import find
+from emulator.core.wire.messages import ActivationGradient, Activations
+from emulator.learning.models import find
 from emulator.runs.cut_traffic import cut_traffic
 from tests.fakes.small_scenario import small
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from emulator import models
 from emulator.codecs import Dense, TopK
 from emulator.codecs.expected_update import expected_update
 from emulator.core import wire
-from emulator.core.messages import ModelSegment
+from emulator.core.wire.messages import ModelSegment
+from emulator.learning import models
 from emulator.runs.expected_costs import expected_costs, update_sizes
 from emulator.units import Fraction
-from emulator.world.link import FRAME
+from emulator.world.links.link import FRAME
 from tests.fakes.small_scenario import small
 
 LAYOUT = models.find("digits-mlp").layout

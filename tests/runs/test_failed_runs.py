@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.run_warnings import warnings
-from analysis.runs import read as analysed
-from emulator.cli.run import tell
+from analysis.facts.runs import read as analysed
+from analysis.pages.run_warnings import warnings
+from emulator.cli.play.run import tell
 from emulator.errors import DeploymentError, EmulatorError
-from emulator.models.saved_model import SavedModel, read, read_version, write
+from emulator.learning.models.saved_model import SavedModel, read, read_version, write
 from emulator.runs import results
 from emulator.runs.conductor import ProgressView
 from emulator.runs.data_split import split_data

@@ -8,7 +8,7 @@ from emulator import calibration
 from emulator.calibration import LayerSeconds
 from emulator.runs.first_costs import first_costs
 from emulator.scenario import loads
-from emulator.world.link import FRAME
+from emulator.world.links.link import FRAME
 
 TEXT = """
 name: pair

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from emulator.faults import FAULTS
-from emulator.log.fault_records import FaultRecord
 from emulator.log.lines import read
+from emulator.log.records.fault_records import FaultRecord
 from emulator.runs.replay import read_replay
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario, loads
+from emulator.world.faults import FAULTS
 from tests.containers.kinds.fleet import END, FLEET
 from tests.fakes.small_scenario import SCENARIOS
 from tests.fakes.virtual_world import Onlooker

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.codecs import Dense, EncoderContext, SignSGD, TopK, encoder
-from emulator.core.parameters import Parameters
+from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Constant, PerParameter, Staleness
 from emulator.optimizers import SGD, Adam, Sign

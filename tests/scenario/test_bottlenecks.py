@@ -5,8 +5,8 @@ import pytest
 from emulator.scenario import demand, dump, loads, overview
 from emulator.scenario.timeouts import exchange_time
 from emulator.units import Rate, Seconds
-from emulator.world.bottleneck import SharedLink, SharedSide
-from emulator.world.link import Link, Side
+from emulator.world.links.bottleneck import SharedLink, SharedSide
+from emulator.world.links.link import Link, Side
 from tests.fakes.small_scenario import mistakes, small
 
 GROUPS = ("name: pair, count: 2", "name: home, count: 3")

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from emulator.codecs import Dense
-from emulator.models import OwnModel
-from emulator.models.own_model import MeasuredMemory
+from emulator.learning.models import OwnModel
+from emulator.learning.models.own_model import MeasuredMemory
 from emulator.scenario import Demand, HostCapacity, demand, load, overview, shortfalls
 from emulator.scenario.demand import SERVER_LEARNER, SHARED, small_devices
 from emulator.scenario.timeline import outages
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Side
+from emulator.world.links.link import Side
 from tests.fakes.small_scenario import FLAKY, small
 
 

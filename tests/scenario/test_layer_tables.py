@@ -7,7 +7,7 @@ import pytest
 
 from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
-from emulator.models.layer_table import LayerTable, TableLayer
+from emulator.learning.models.layer_table import LayerTable, TableLayer
 from emulator.scenario import Scenario, dump, load, loads, overview
 from emulator.scenario.layer_shares import shares_by_counts
 from tests.fakes.small_scenario import SMALL, in_folder, mistakes, small

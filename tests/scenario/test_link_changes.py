@@ -12,8 +12,8 @@ from emulator.scenario.overview import describe_side
 from emulator.scenario.reading.dump import dump
 from emulator.scenario.timeouts import answer_timeout
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link
-from emulator.world.link_steps import LinkStep
+from emulator.world.links.link import Link
+from emulator.world.links.link_steps import LinkStep
 from tests.fakes.small_scenario import SMALL, in_folder
 
 LOG = "DL_bitrate,UL_bitrate,PINGAVG\n8000,800,40\n0,400,60\n"

@@ -18,9 +18,9 @@ from emulator.scenario.unkept import unkept
 from emulator.shaping import tc
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world import reshaping
-from emulator.world.link import Distribution, Link, Side
-from emulator.world.loss_models import FourStates, Gemodel, LossModel
+from emulator.world.links import reshaping
+from emulator.world.links.link import Distribution, Link, Side
+from emulator.world.links.loss_models import FourStates, Gemodel, LossModel
 
 HEAD = """\
 name: links

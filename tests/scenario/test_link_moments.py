@@ -7,16 +7,16 @@ import pytest
 from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
 from emulator.machine.host import Host
-from emulator.node.access_link import AccessLink, reshaping_of
 from emulator.node.config import Network
+from emulator.node.link.access_link import AccessLink, reshaping_of
 from emulator.scenario import Scenario, loads
 from emulator.scenario.link_moments import link_faults
 from emulator.shaping.backend import Backend
 from emulator.shaping.bounds import out_of_bounds
 from emulator.shaping.box.link_request import decode, encode
 from emulator.shaping.dilated_link import dilated
-from emulator.world.link_course import link_course
-from emulator.world.reshaping import reshaped
+from emulator.world.links.link_course import link_course
+from emulator.world.links.reshaping import reshaped
 
 HEAD = """
 name: far

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
-from emulator.faults import FAULTS
 from emulator.scenario import Scenario, loads
 from emulator.scenario.fault_plan import fault_plan
 from emulator.scenario.overview import overview
 from emulator.scenario.timeline import timeline, to_jsonl
+from emulator.world.faults import FAULTS
 from tests.fakes.small_scenario import SCENARIOS
 
 DATED = {"nodes": "[shed]", "at": "10s", "lasts": "1s"}

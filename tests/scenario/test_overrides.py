@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from emulator.codecs import Dense, TopK
-from emulator.datasets.split import Shards
 from emulator.errors import ScenarioError
+from emulator.learning.datasets.split import Shards
 from emulator.scenario import load
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Side
+from emulator.world.links.link import Side
 from tests.fakes.small_scenario import FLAKY, small
 
 

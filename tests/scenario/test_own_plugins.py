@@ -136,7 +136,7 @@ BAD = """
 from dataclasses import dataclass
 import numpy as np
 from emulator.codecs import ByteCount, Gradient, StatelessEncoder
-from emulator.world.verbs import Action
+from emulator.world.faults.verbs import Action
 print("printed at the import")
 @dataclass(frozen=True)
 class Bad:
@@ -300,7 +300,7 @@ def test_a_fault_of_a_profile_is_read_from_the_profiles_folder(lab: Path) -> Non
     (lab / "profiles").mkdir()
     (lab / "profiles" / "own.py").write_text(
         "from dataclasses import dataclass\n"
-        "from emulator.faults.crash import Crash\n"
+        "from emulator.world.faults.crash import Crash\n"
         "@dataclass(frozen=True)\n"
         "class Outage(Crash): ...\n"
     )

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 import emulator
-from emulator.cli.foreign_link import read_link
-from emulator.cli.python_calls import overrides
+from emulator.cli.play.foreign_link import read_link
+from emulator.cli.play.python_calls import overrides
 from emulator.errors import ScenarioError
-from emulator.models import MODELS, saved_model
+from emulator.learning.models import MODELS, saved_model
 from emulator.scenario import Scenario
 from emulator.scenario.reading.json_schema import schema
 from emulator.sweeps import Grid
@@ -25,7 +25,7 @@ OWN = """
 from dataclasses import dataclass
 from emulator.aggregation import Mean
 from emulator.codecs import Dense
-from emulator.faults.crash import Crash
+from emulator.world.faults.crash import Crash
 from emulator.modulation import Constant
 from emulator.optimizers import SGD
 from emulator.schedules import Sequential

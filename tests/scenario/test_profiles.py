@@ -6,12 +6,12 @@ import pytest
 import yaml
 
 from emulator.errors import ScenarioError
-from emulator.faults import FAULTS
 from emulator.scenario import load
 from emulator.scenario.reading.profiles import Library
 from emulator.units import Rate, Seconds
-from emulator.world import reshaping
-from emulator.world.link import Link, Side
+from emulator.world.faults import FAULTS
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link, Side
 from tests.fakes.small_scenario import SCENARIOS, SMALL, in_folder, small
 
 PRESETS = """3g 1600/768/150, 3gfast 1600/768/75, 3gslow 400/400/200, 3gem 400/400/200,

@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.codecs import Dense, TopK
-from emulator.datasets.split import Dirichlet, Iid, Shards
-from emulator.learners.local_training import LocalTraining
+from emulator.learning.datasets.split import Dirichlet, Iid, Shards
+from emulator.learning.learners.local_training import LocalTraining
 from emulator.modulation import Constant, PerParameter, Staleness
 from emulator.optimizers import SGD, Adam, Momentum
 from emulator.scenario import load
@@ -12,7 +12,7 @@ from emulator.scenario.algorithms import ALGORITHMS
 from emulator.schedules import DynaComm, IBatch, LayerByLayer, Sequential
 from emulator.synchronization import Asynchronous, Barrier, Bounded, FedAvg, LocalSGD, Softsync
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 from tests.fakes.small_scenario import FLAKY, small
 
 

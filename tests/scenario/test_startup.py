@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.core.server import GATHERING
+from emulator.core.server.parameter_server import GATHERING
 from emulator.scenario import loads
 from emulator.scenario.model import Scenario
 from emulator.scenario.startup import slow_starts, startup_time

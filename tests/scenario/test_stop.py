@@ -9,8 +9,8 @@ import pytest
 
 from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
+from emulator.learning.models import MODELS
 from emulator.log.records import EvaluationRecord
-from emulator.models import MODELS
 from emulator.scenario import StopSection
 from emulator.scenario.reading import own_model_checks
 from emulator.scenario.reading.load import load

@@ -2,7 +2,7 @@
 
 from emulator.scenario.timeouts import LEAST_TIMEOUT, answer_timeout, exchange_time
 from emulator.units import Rate
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 from tests.fakes.small_scenario import small
 
 CNN = ("dataset: digits\n  model: digits-mlp", "dataset: mnist\n  model: mnist-cnn")

@@ -12,7 +12,7 @@ from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario
 from emulator.scenario.devices import Section
 from emulator.scenario.unkept import KEYS, unkept
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 from tests.fakes.small_scenario import small
 from tests.fakes.virtual_world import Onlooker
 

@@ -11,8 +11,8 @@ from emulator.shaping.backend import Backend, Delay, boxed, choose
 from emulator.shaping.command import Command
 from emulator.shaping.features import Features
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import Gemodel, LossModel
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import Gemodel, LossModel
 
 ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001)),

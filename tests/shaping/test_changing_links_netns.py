@@ -9,16 +9,16 @@ from itertools import pairwise
 
 import pytest
 
-from emulator.node.access_link import AccessLink, reshaping_of
 from emulator.node.config import Network
-from emulator.node.link_schedule import LinkSchedule
+from emulator.node.link.access_link import AccessLink, reshaping_of
+from emulator.node.link.link_schedule import LinkSchedule
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.wake_up import DISCARD
 from emulator.units import Rate, Seconds
-from emulator.world.link import FRAME, Link, Side
-from emulator.world.link_course import link_at
-from emulator.world.link_steps import LinkStep, PlayedTrace
+from emulator.world.links.link import FRAME, Link, Side
+from emulator.world.links.link_course import link_at
+from emulator.world.links.link_steps import LinkStep, PlayedTrace
 from tests.netem.lab import Lab, Way, lab
 
 pytestmark = [

@@ -10,7 +10,7 @@ from emulator.shaping import access, tc
 from emulator.shaping.backend import Backend
 from emulator.shaping.dilated_link import dilated, dilated_side
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 
 ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001), Seconds(0.01)),

@@ -3,7 +3,7 @@
 from emulator.shaping import gateway
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
-from emulator.world.bottleneck import SharedLink, SharedSide
+from emulator.world.links.bottleneck import SharedLink, SharedSide
 
 SHARED = SharedLink(SharedSide(Rate(5e6)), SharedSide(Rate(2e7), Seconds(0.004)))
 

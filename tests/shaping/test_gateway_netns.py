@@ -9,8 +9,8 @@ import pytest
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Rate
-from emulator.world.bottleneck import SharedLink, SharedSide
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links.bottleneck import SharedLink, SharedSide
+from emulator.world.links.link import FRAME, Link, Side
 from tests.netem.lab import Message, Way
 from tests.netem.street import Street, street
 

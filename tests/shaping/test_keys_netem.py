@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from emulator.world.delay_draws import moments
+from emulator.world.links.delay_draws import moments
 from tests.netem import key_guest, machine
 from tests.netem.tries import Tries, tried_twice
 

@@ -6,7 +6,7 @@ from emulator.shaping import access, nft, tc
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 
 ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001)),

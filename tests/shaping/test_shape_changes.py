@@ -8,7 +8,7 @@ from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 
 IN_KERNEL = Backend(rate="tbf", delay="netem", loss="netem", cut="nftables")
 WITHOUT_NETEM = Backend(rate="tbf", delay="receiver", loss="nftables", cut="nftables")

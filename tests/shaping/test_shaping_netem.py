@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.world.link import Side
+from emulator.world.links.link import Side
 from tests.netem import guest, machine
 from tests.netem.tries import Tries, tried_twice
 

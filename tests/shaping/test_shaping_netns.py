@@ -13,7 +13,7 @@ from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links.link import FRAME, Link, Side
 from tests.netem.lab import Lab, Way, lab
 
 pytestmark = [

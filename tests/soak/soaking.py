@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from emulator.runtimes.docker import client as engine
-from emulator.runtimes.docker.labels import RUN
+from emulator.runtimes.docker.engine import client as engine
+from emulator.runtimes.docker.engine.labels import RUN
 from emulator.scenario import load
 
 from . import processes

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.core import assembly, cut_assembly
-from emulator.core.activation_values import DeviceCoder
-from emulator.core.crossing_bytes import crossing_bytes
-from emulator.core.cut_worker import cut_worker
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import ModelReply
+from emulator.core import assembly
+from emulator.core.cut import cut_assembly
+from emulator.core.cut.activation_values import DeviceCoder
+from emulator.core.cut.crossing_bytes import crossing_bytes
+from emulator.core.cut.cut_worker import cut_worker
 from emulator.core.plan import Cut, Plan
-from emulator.learners.cut_learner import CutLearner
-from emulator.learners.numpy_cut import NumpyDevice, NumpyServer
+from emulator.core.wire.messages import ModelReply
+from emulator.core.worker.heartbeat import Heartbeat
+from emulator.learning.learners.cut_learner import CutLearner
+from emulator.learning.learners.numpy_cut import NumpyDevice, NumpyServer
 from emulator.log.writing import RunLog
-from emulator.node.server_role import SLACK, largest_frame
+from emulator.node.part.server_role import SLACK, largest_frame
 from emulator.synchronization import Barrier
 from emulator.transport import node_driver, server_driver
 from emulator.transport.peer import Peer

@@ -12,11 +12,11 @@ import pytest
 import zmq
 
 from emulator.codecs import Dense, EncoderContext, encoder
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import Hello, ModelReply
-from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer
-from emulator.core.worker import Compute, worker
+from emulator.core.server.parameter_server import ParameterServer
+from emulator.core.server.parameters import Parameters
+from emulator.core.wire.messages import Hello, ModelReply
+from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.worker.worker import Compute, worker
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.shaping.hold import Hold

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import Hello, Leave, Pull
+from emulator.core.wire.messages import Hello, Leave, Pull
+from emulator.core.worker.heartbeat import Heartbeat
 from emulator.transport.router import Router
 from emulator.transport.secrets import Token, issue
 
@@ -19,8 +19,8 @@ DEVICE = """
 import sys, time
 import numpy as np
 from emulator.codecs import Dense, StatelessEncoder
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import ModelReply
+from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.wire.messages import ModelReply
 from emulator.core.worker import worker
 from emulator.layout import Layout, Variable
 from emulator.node.config import GOODBYE
@@ -88,7 +88,7 @@ def test_a_device_that_computes_says_goodbye(
 ) -> None:
     import numpy as np
 
-    from emulator.core.messages import Begin, ModelReply
+    from emulator.core.wire.messages import Begin, ModelReply
 
     router, process = world
     assert isinstance(hear(router), Hello)

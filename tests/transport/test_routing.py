@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import zmq
 
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import Begin, Hello
+from emulator.core.wire.messages import Begin, Hello
+from emulator.core.worker.heartbeat import Heartbeat
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import KeyPair, Secret, issue

@@ -11,21 +11,29 @@ from random import Random
 import numpy as np
 import pytest
 
-from emulator import models
 from emulator.codecs import Dense, EncoderContext, encoder
 from emulator.codecs.segment_encoder import SegmentEncoder
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.layered_worker import layered_worker
-from emulator.core.messages import Begin, Bye, Hello, ModelReply, ModelSegment, Pull, UpdateSegment
-from emulator.core.parameters import Parameters
-from emulator.core.prior_costs import LinkEstimate, PriorCosts
-from emulator.core.scheduler import Scheduler
-from emulator.core.server import ParameterServer
-from emulator.core.worker import worker
-from emulator.datasets.examples import Examples
-from emulator.learners.batches import Batches
-from emulator.learners.numpy import NumpyLearner
-from emulator.learners.segments import SegmentLearner
+from emulator.core.scheduling.prior_costs import LinkEstimate, PriorCosts
+from emulator.core.scheduling.scheduler import Scheduler
+from emulator.core.server.parameter_server import ParameterServer
+from emulator.core.server.parameters import Parameters
+from emulator.core.wire.messages import (
+    Begin,
+    Bye,
+    Hello,
+    ModelReply,
+    ModelSegment,
+    Pull,
+    UpdateSegment,
+)
+from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.worker.layered_worker import layered_worker
+from emulator.core.worker.worker import worker
+from emulator.learning import models
+from emulator.learning.datasets.examples import Examples
+from emulator.learning.learners.batches import Batches
+from emulator.learning.learners.numpy import NumpyLearner
+from emulator.learning.learners.segments import SegmentLearner
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.pulls import Delta, HeldModel, WholeModel

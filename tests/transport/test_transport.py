@@ -11,12 +11,12 @@ import pytest
 import zmq
 
 from emulator.codecs import EncoderContext, TopK, encoder
-from emulator.core.evaluator import evaluator
-from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import Begin, Hello, ModelReply
-from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer
-from emulator.core.worker import worker
+from emulator.core.server.parameter_server import ParameterServer
+from emulator.core.server.parameters import Parameters
+from emulator.core.wire.messages import Begin, Hello, ModelReply
+from emulator.core.worker.evaluator import evaluator
+from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.worker.worker import worker
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.pulls import Delta, HeldModel, WholeModel

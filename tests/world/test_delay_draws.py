@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 
 from emulator.units import Fraction, Seconds
-from emulator.world.delay_draws import QUANTILES, DelayDraws, Jitter, jitters, moments
-from emulator.world.link import Distribution, Side
+from emulator.world.links.delay_draws import QUANTILES, DelayDraws, Jitter, jitters, moments
+from emulator.world.links.link import Distribution, Side
 
 TABLES = Path("/usr/lib/x86_64-linux-gnu/tc")
 MOMENTS: dict[Distribution, tuple[float, float]] = {

@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 
 from emulator.errors import MisplacedKeysError
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world import reshaping
-from emulator.world.link import Link, Side
-from emulator.world.link_course import OUTAGE, _moment, link_at, link_course, silent_from, slowest
-from emulator.world.link_steps import LinkStep, PlayedTrace, TraceStart
-from emulator.world.reshaping import reshaped
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link, Side
+from emulator.world.links.link_course import (
+    OUTAGE,
+    _moment,
+    link_at,
+    link_course,
+    silent_from,
+    slowest,
+)
+from emulator.world.links.link_steps import LinkStep, PlayedTrace, TraceStart
+from emulator.world.links.reshaping import reshaped
 
 SAMPLES = "0 8000000 0.04 0.01, 1 4000000, 2 4000000, 3.5 0, end 4"
 STEPS = (
@@ -201,7 +208,7 @@ def test_traces_of_many_devices_are_each_looked_through_once(
         made += 1
         return _moment(*args)
 
-    monkeypatch.setattr("emulator.world.link_course._moment", moment)
+    monkeypatch.setattr("emulator.world.links.link_course._moment", moment)
     links = [
         traced(Side(Rate(rate), Seconds(0.02)), loop=False, start=TraceStart.parse("random"))
         for rate in range(5_000_000, 5_000_300)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.world.traces import AUTO, FORMATS, LinkTrace, Sample, TraceLineError, Way
-from emulator.world.traces.link_trace import LEAST_STEP, MOST_ROWS, MOST_SAMPLES
-from emulator.world.traces.trace_file import LARGEST, read_trace
-from emulator.world.traces.trace_statistics import statistics
+from emulator.world.links.traces import AUTO, FORMATS, LinkTrace, Sample, TraceLineError, Way
+from emulator.world.links.traces.link_trace import LEAST_STEP, MOST_ROWS, MOST_SAMPLES
+from emulator.world.links.traces.trace_file import LARGEST, read_trace
+from emulator.world.links.traces.trace_statistics import statistics
 from tests.shipped_traces import TRACES
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "profiles" / "traces"

@@ -17,7 +17,7 @@ from ...codecs.base import Codec, Encoder, EncoderContext, Memory, RememberingEn
 from ...codecs.feedback import RandomEncoder, StatelessEncoder
 from ...codecs.segment_encoder import SegmentEncoder
 from ...core import wire
-from ...core.messages import Update
+from ...core.wire.messages import Update
 from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Buffer, Frames, Gradient, NotFinite, Vector

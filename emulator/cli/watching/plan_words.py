@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ...layout import Segment
-from ...log.plan_records import IterationRecord, PlanRecord
+from ...log.records.plan_records import IterationRecord, PlanRecord
 
 _MOST = 6
 """Largest number of segments that a line names."""

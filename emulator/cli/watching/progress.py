@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...log.fault_records import FaultRecord
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
@@ -17,8 +16,9 @@ from ...log.records import (
     TrafficRecord,
     UpdateRecord,
 )
+from ...log.records.fault_records import FaultRecord
 from ...log.travelled_bytes import Travelled, TravelledBytes
-from ...world.verbs import row_of_record
+from ...world.faults.verbs import row_of_record
 
 if TYPE_CHECKING:
     from ...log.records import Record

@@ -11,8 +11,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ...log.fault_records import FaultRecord, OverlapRecord
-from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
@@ -26,6 +24,8 @@ from ...log.records import (
     UnmeasuredRecord,
     UnsentRecord,
 )
+from ...log.records.fault_records import FaultRecord, OverlapRecord
+from ...log.records.plan_records import IterationRecord, PlanRecord
 from ...log.travelled_bytes import Travelled
 from .plan_words import describe_iterations, describe_plan
 from .progress import Progress, amount, span, ways

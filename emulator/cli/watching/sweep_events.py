@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from ...errors import HostError
-from ..export_run import events
+from ..read.export_run import events
 from .tensorboard_view import IN_RUN
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import EmulatorError, HostError
-from ...log.event_files import EventFile
 from ...log.records import Record
-from ...log.scalars import Scalars
+from ...log.tensorboard.event_files import EventFile
+from ...log.tensorboard.scalars import Scalars
 from ...runs.folder import conductor, folders
 
 if TYPE_CHECKING:

@@ -12,7 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from ...core.messages import (
+from ...core.plan import Durability
+from ...core.server.parameter_server import ParameterServer
+from ...core.server.parameters import Saved
+from ...core.server.seen_pushes import SeenPushes
+from ...core.wire.messages import (
     Begin,
     Hello,
     Message,
@@ -22,10 +26,6 @@ from ...core.messages import (
     Reply,
     Times,
 )
-from ...core.parameters import Saved
-from ...core.plan import Durability
-from ...core.seen_pushes import SeenPushes
-from ...core.server import ParameterServer
 from ...errors import WireError
 from ...layout import Layout
 from . import input_log

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import msgspec
 
 from ...core import wire
-from ...core.ledger import UnsentAnswer
-from ...core.messages import Message
+from ...core.server.ledger import UnsentAnswer
+from ...core.wire.messages import Message
 from ...errors import WireError
 from ...vectors import Buffer
 

@@ -19,19 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import chance, vectors
-from ...core import (
-    crossing_checks,
-    cut_exchange,
-    evaluations,
-    ledger,
-    logit_rounds,
-    messages,
-    quarantine,
-    refusals,
-    server,
-    server_layers,
-    staging,
-)
+from ...core.cut import crossing_checks, cut_exchange, logit_rounds, server_layers
+from ...core.server import evaluations, ledger, quarantine, refusals, staging
+from ...core.server import parameter_server as server
+from ...core.wire import messages
 from ...modulation import history
 from ...pulls import base as pulls_base
 from ...pulls import delta

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...core.plan import Durability, Plan
-from ...core.seen_pushes import SeenPushes
-from ...core.server import ParameterServer
+from ...core.server.parameter_server import ParameterServer
+from ...core.server.seen_pushes import SeenPushes
 from ...log.records import RecoveredRecord
 from ...log.writing import RunLog
 from ...world.emulated_clock import UNDILATED, EmulatedClock

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...shaping import gateway
 from ...world.emulated_clock import EmulatedClock
-from ...world.reshaping import read
+from ...world.links.reshaping import read
 from ..config import NodeConfig
 from ..supervisor_reports import device_bytes
 from .queue_counters import Queue, QueueReader

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..memory import ROOT
+from ..part.memory import ROOT
 
 VERSION_2, PRESSURE = Path("cpu.stat"), Path("cpu.pressure")
 VERSION_1 = Path("cpu/cpu.stat"), Path("cpuacct/cpuacct.usage")

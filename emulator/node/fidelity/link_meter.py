@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...shaping.box.rewiring import WIRE
 from ...world.emulated_clock import UNDILATED, EmulatedClock
-from ...world.link import Link
+from ...world.links.link import Link
 from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
 from ..supervisor_reports import InterfaceGoneError, interface_packets
 from .echo_meter import Delays, EchoMeter, Lost

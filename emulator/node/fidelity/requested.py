@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from ...world.delay_draws import moments
-from ...world.link import Link, Side
-from ...world.reshaping import read
+from ...world.links.delay_draws import moments
+from ...world.links.link import Link, Side
+from ...world.links.reshaping import read
 from ..config import MeasuredLink
 
 WAYS = ("up", "down")

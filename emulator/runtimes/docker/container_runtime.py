@@ -14,31 +14,31 @@ from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
-from ...node.part_orders import HOLD, ZERO
-from ...node.presser import LIFT, LOWER
-from ...node.roll import FILE as HELLOS
-from ...node.roll import members
+from ...node.part.part_orders import HOLD, ZERO
+from ...node.part.presser import LIFT, LOWER
+from ...node.part.roll import FILE as HELLOS
+from ...node.part.roll import members
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...runs.results import unfinished_models
 from ...scenario import Scenario
 from ...scenario.durability import NONE
-from ...world import verbs
-from ...world.reshaping import VERB
+from ...world.faults import verbs
+from ...world.faults.verbs import Action
+from ...world.links.reshaping import VERB
 from ...world.roles import SERVER
-from ...world.verbs import Action
-from .cleanup import clean_up
-from .engine_faults import EngineFaults
-from .exits import Exits
+from .configs.prepare import Prepared
+from .configs.spec import BOX
+from .engine.cleanup import clean_up
+from .engine.engine_faults import EngineFaults
+from .engine.exits import Exits
+from .engine.stdio import OutputEnded, Said, Stdio
 from .host_log import HostLog
 from .launching import Launcher
+from .network.packet_box import PacketBox
 from .nodelogs import NodeLogs
-from .packet_box import PacketBox
-from .prepare import Prepared
 from .reporting import Reports
 from .server_log import ServerLog
-from .spec import BOX
-from .stdio import OutputEnded, Said, Stdio
 from .waves import Waves
 
 LAST_WRITES = 10.0

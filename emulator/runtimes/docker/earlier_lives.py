@@ -9,11 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...core.worker import incarnation_of
-from ...log.cut_records import ActivationsRecord
-from ...log.fault_records import FaultRecord
+from ...core.worker.worker import incarnation_of
 from ...log.lines import read
-from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import (
     HelloRecord,
     PullRecord,
@@ -24,8 +21,11 @@ from ...log.records import (
     UpdateRecord,
     made,
 )
+from ...log.records.cut_records import ActivationsRecord
+from ...log.records.fault_records import FaultRecord
+from ...log.records.plan_records import IterationRecord, PlanRecord
 from ...scenario import Timed
-from ...world import verbs
+from ...world.faults import verbs
 from ...world.roles import SERVER
 
 OWN = PlanRecord, IterationRecord

@@ -9,7 +9,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping
 
-from ...core.server import GATHERING
+from ...core.server.parameter_server import GATHERING
 from ...errors import first_of
 
 AHEAD = 4.0

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from ...log.fidelity_records import HostRecord
-from ...log.host_shortage import is_short
+from ...log.records.fidelity_records import HostRecord
+from ...log.verdicts.host_shortage import is_short
 from ...machine.host import SAMPLING, Load
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER

@@ -6,26 +6,27 @@ from typing import Any
 
 from docker import DockerClient
 
-from ...datasets import shard
-from ...datasets.examples import Examples
 from ...errors import DeploymentError, EmulatorError
+from ...learning.datasets import shard
+from ...learning.datasets.examples import Examples
 from ...log.lines import parse
 from ...log.records import EvaluationRecord
 from ...node import config
 from ...node.durable.log_tail import whole_lines
-from ...node.kept_versions import FOLDER, kept_versions, version_file
+from ...node.part.kept_versions import FOLDER, kept_versions, version_file
 from ...runs.conductor import RunView
 from ...runs.results import forget_measured, to_measure
 from ...runs.session import Session
 from ...scenario import demand
 from ...world.roles import EVALUATOR
-from . import labels, owners, spec
-from .cleanup import clean_up
-from .client import finished, refusals
-from .exits import Exits
+from .configs import spec
+from .configs.prepare import NOBODY
+from .engine import labels, owners
+from .engine.cleanup import clean_up
+from .engine.client import finished, refusals
+from .engine.exits import Exits
+from .engine.stdio import OutputEnded, Said, Stdio
 from .nodelogs import NodeLogs
-from .prepare import NOBODY
-from .stdio import OutputEnded, Said, Stdio
 
 LOOK = 1.0
 """Real seconds to wait for the next output of the container at a time."""

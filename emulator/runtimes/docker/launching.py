@@ -12,14 +12,15 @@ from docker.errors import APIError
 from ...runs.folder import RunFolder
 from ...scenario import Device
 from ...world.roles import SERVER
-from . import labels, owners, spec
-from .client import refusals
-from .exits import Exits
+from .configs import spec
+from .configs.prepare import Prepared
+from .configs.spec import BOX
+from .engine import labels, owners
+from .engine.client import refusals
+from .engine.exits import Exits
+from .engine.stdio import Stdio
 from .gathering import Gathering
-from .prepare import Prepared
-from .spec import BOX
-from .stdio import Stdio
-from .ways import addresses
+from .network.ways import addresses
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from typing import Any
 from docker import DockerClient
 
 from ...checks.preflight import preflight
-from ...learners.own_export import ready
+from ...learning.learners.own_export import ready
 from ...log.lines import read
-from ...log.packet_lateness import Shaped
+from ...log.verdicts.packet_lateness import Shaped
 from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit
@@ -24,15 +24,15 @@ from ...runs.results import can_go_on, gather, keep, unmeasured
 from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed, timeline
 from ...shaping.backend import Backend, Delay
-from .cleanup import clean_up_late
-from .client import connect
+from .configs.manifest import PACKAGES, facts
+from .configs.prepare import Prepared, prepare
 from .container_runtime import DockerRuntime
+from .engine.cleanup import clean_up_late
+from .engine.client import connect
+from .engine.owners import owned, remove_dead
+from .engine.probing import described, means_for
 from .images import node_image
 from .late_measurement import measure_versions
-from .manifest import PACKAGES, facts
-from .owners import owned, remove_dead
-from .prepare import Prepared, prepare
-from .probing import described, means_for
 
 
 def play(

@@ -5,17 +5,17 @@ from typing import Any
 
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
-from ...log.fidelity_records import LinkRecord
-from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import Record, TrafficRecord, made
+from ...log.records.fidelity_records import LinkRecord
+from ...log.records.plan_records import IterationRecord, PlanRecord
 from ...runs.conductor import RunView
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
 from .earlier_lives import EarlierLives
-from .exits import Exit, Exits
+from .engine.exits import Exit, Exits
+from .engine.stdio import Said
 from .host_log import HostLog
 from .nodelogs import NodeLogs
-from .stdio import Said
 
 _LONG = TrafficRecord | LinkRecord | PlanRecord | IterationRecord
 """Records that are no messages of a node."""

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import EmulatorError
-from ...learners import own_export
+from ...learning.learners import own_export
 from ...log.lines import line, read
 from ...node.durable.log_tail import whole_lines
 from ...node.durable.recovery import damage, seen_tickets
-from ...node.roll import FILE as HELLOS
+from ...node.part.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
 from ...runs.data_split import split_data
 from ...runs.dead_run import DeadRun
@@ -37,13 +37,13 @@ from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.durability import NONE
 from ...shaping.backend import DELAYS, Backend, Delay
-from ...world import verbs
-from .cleanup import clean_up
-from .client import connect
+from ...world.faults import verbs
 from .earlier_lives import EarlierLives, read_lives
+from .engine.cleanup import clean_up
+from .engine.client import connect
+from .engine.owners import owned
 from .images import node_image
 from .late_measurement import measure_versions
-from .owners import owned
 from .play_containers import conducting, get_ready
 
 _RESUMES = "resumes"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from ...log.tail import LineTail
-from ...node.roll import Member
+from ...node.part.roll import Member
 from .gathering import Gathering
 
 TOGETHER = 8

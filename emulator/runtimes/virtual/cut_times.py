@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from random import Random
 
 from ... import chance
-from ...core.messages import ActivationGradient, Logits, Reply
 from ...core.plan import Cut
+from ...core.wire.messages import ActivationGradient, Logits, Reply
 from ...scenario import Scenario
 from ...world.laws import Law
 

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from ...core.evaluator import evaluator
-from ...core.falsifying import VERB as FALSIFY
-from ...core.fault_draws import FaultDraws
-from ...core.kept_state import Keeper
+from ...core.worker.evaluator import evaluator
+from ...core.worker.falsifying import VERB as FALSIFY
+from ...core.worker.fault_draws import FaultDraws
+from ...core.worker.kept_state import Keeper
 from ...runs.compute_groups import dealt_batches
 from ...scenario import Scenario
 from ...scenario.reshaped_links import reshaped_links
@@ -15,7 +15,7 @@ from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
 from ...world.laws import Law
-from ...world.link import Side
+from ...world.links.link import Side
 from ...world.roles import EVALUATOR
 from .device.receive_cost import packet, reception
 from .device.surroundings import Surroundings

@@ -10,13 +10,13 @@ from typing import Any
 from ...checks.preflight import preflight
 from ...core import assembly
 from ...core.plan import Plan
-from ...core.server import GATHERING, ParameterServer
+from ...core.server.parameter_server import GATHERING, ParameterServer
 from ...errors import EmulatorError
 from ...log.lines import read
 from ...log.records import StopRecord
 from ...log.writing import RunLog
 from ...machine.host import Host
-from ...node.checkpoint import Checkpoints, save
+from ...node.part.checkpoint import Checkpoints, save
 from ...runs.checked_log import CheckedLog
 from ...runs.conductor import RunView, run
 from ...runs.dead_run import DeadRun

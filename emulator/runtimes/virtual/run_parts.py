@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from ...codecs.base import Codec
 from ...core import assembly
-from ...core.activation_values import DeviceCoder
-from ...core.cut_assembly import cut_exchange
-from ...core.cut_exchange import CutExchange
-from ...core.joined_state import JoinedState
-from ...core.parameters import Saved, State
+from ...core.cut.activation_values import DeviceCoder
+from ...core.cut.cut_assembly import cut_exchange
+from ...core.cut.cut_exchange import CutExchange
+from ...core.cut.joined_state import JoinedState
 from ...core.plan import Plan
-from ...learners.base import ServerPart
-from ...learners.device import server_part
-from ...learners.numpy_cut import NumpyServer
-from ...learners.own_export import ready
+from ...core.server.parameters import Saved, State
+from ...learning.learners.base import ServerPart
+from ...learning.learners.device import server_part
+from ...learning.learners.numpy_cut import NumpyServer
+from ...learning.learners.own_export import ready
 from ...machine.host import cores as usable
 from ...runs.data_split import DataSplit
 from ...scenario import Scenario

@@ -4,12 +4,11 @@ import math
 import time
 from collections.abc import Sequence
 
-from ...core.chores import Chore
-from ...core.heartbeat import Heartbeat
-from ...core.server import ParameterServer
+from ...core.server.chores import Chore
+from ...core.server.parameter_server import ParameterServer
 from ...core.survivors import SETTLE, Survivors
+from ...core.worker.heartbeat import Heartbeat
 from ...errors import counted
-from ...faults.garbling import VERB
 from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
@@ -17,26 +16,27 @@ from ...scenario import Scenario
 from ...scenario.durability import planned as planned_durability
 from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import slowest_exchange
-from ...world import verbs
+from ...world.faults import verbs
+from ...world.faults.garbling import VERB
+from ...world.faults.verbs import Action
 from ...world.roles import SERVER
-from ...world.verbs import Action
-from .batteries import Batteries
-from .channel import Channel
 from .clock.alarms import Alarms
 from .clock.heap import Heap
 from .cut_times import ServerPasses
+from .device.batteries import Batteries
+from .device.device_faults import DeviceFaults, DevicePowers
+from .device.device_memory import DeviceMemory
+from .device.garbling_dice import Garbling
 from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
-from .device_faults import DeviceFaults, DevicePowers
-from .device_memory import DeviceMemory
 from .fleet import Fleet
-from .garbling_dice import Garbling
 from .links.link_player import LinkPlayer
 from .links.network import build_links
-from .server_processor import ServerProcessor
+from .server.channel import Channel
+from .server.server_processor import ServerProcessor
+from .server.virtual_crashes import VirtualCrashes
+from .server.virtual_server import VirtualServer
 from .traffic_meter import TrafficMeter
-from .virtual_crashes import VirtualCrashes
-from .virtual_server import VirtualServer
 from .workers import Workers
 
 SLICE = 500

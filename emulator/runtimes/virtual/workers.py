@@ -3,11 +3,11 @@
 from typing import Any, Protocol
 
 from ...core.assembly import WorkerAssembly
-from ...core.cut_worker import ActivationCoder, cut_worker
-from ...core.layered_worker import layered_worker
+from ...core.cut.cut_worker import ActivationCoder, cut_worker
 from ...core.plan import WorkerPlan
-from ...core.scheduler import Scheduler
-from ...core.worker import worker
+from ...core.scheduling.scheduler import Scheduler
+from ...core.worker.layered_worker import layered_worker
+from ...core.worker.worker import worker
 from ...layout import Layout
 from ...log.writing import RunLog
 from ...runs.device_costs import device_costs

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...errors import shortened, suggestion
-from ...world.link import Side
+from ...world.links.link import Side
 from ..bottleneck_section import DeviceNames
 from .document import Address, Document, place
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
-from ...datasets.split import BY_CLASS
 from ...errors import counted
-from ...models import MODELS
-from ...models.layer_table import NO_TIME, repeated_names
+from ...learning.datasets.split import BY_CLASS
+from ...learning.models import MODELS
+from ...learning.models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD, Softsync
 from ...world.stop_conditions import CONDITIONS

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...datasets import DATASETS, Description, OwnDataset, describe
-from ...datasets.own import DataMistake, OwnDataError, is_path
-from ...datasets.own.kept_data import resolved
 from ...errors import PythonFileError
+from ...learning.datasets import DATASETS, Description, OwnDataset, describe
+from ...learning.datasets.own import DataMistake, OwnDataError, is_path
+from ...learning.datasets.own.kept_data import resolved
 from ...plugins.python_file import Reference, is_reference
 from .document import Document, Mark, Mistake
 from .dump import plain

@@ -1,6 +1,6 @@
 """Check of faults that add loss to a link: the loss model of the link must allow more loss."""
 
-from ...world.reshaping import reshaped
+from ...world.links.reshaping import reshaped
 from ..devices import Group
 from ..link_moments import link_faults
 from ..model import Scenario

@@ -8,8 +8,8 @@ import yaml
 from pydantic import BaseModel
 
 from ...units import Fraction, Quantity
-from ...world.link import Side, named_keys
-from ...world.loss_models import LossModel
+from ...world.links.link import Side, named_keys
+from ...world.links.loss_models import LossModel
 from .yaml_subset import CORE
 
 

@@ -8,9 +8,9 @@ from ...errors import (
     shortened,
     suggestion,
 )
-from ...faults import FAULTS
-from ...faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...schedules import Sequential
+from ...world.faults import FAULTS
+from ...world.faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...world.roles import SERVER
 from ..devices import RESERVED
 from ..durability import NONE

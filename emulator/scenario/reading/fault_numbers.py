@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ...faults import Scheduled
+from ...world.faults import Scheduled
 from ..episodes import EpisodeDraws
 from ..model import Scenario
 from ..timeline import horizon

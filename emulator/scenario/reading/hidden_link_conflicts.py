@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...world.link import Side
+from ...world.links.link import Side
 from .document import Address, Document
 from .link_trace_files import link_sides
 from .wording import conflicts

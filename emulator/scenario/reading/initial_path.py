@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ...models import saved_model
+from ...learning.models import saved_model
 from .document import Document
 from .own_model_file import known_model
 

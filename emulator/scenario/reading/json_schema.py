@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from ...faults import FAMILY, FAULTS, Aimed, Recurring, Scheduled
-from ...faults.schedule import DATES, is_episodic
-from ...world.loss_models import file_key
+from ...world.faults import FAMILY, FAULTS, Aimed, Recurring, Scheduled
+from ...world.faults.schedule import DATES, is_episodic
+from ...world.links.loss_models import file_key
 from ..algorithms import ALGORITHMS
 from ..model import Scenario
 

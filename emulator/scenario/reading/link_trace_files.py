@@ -9,10 +9,10 @@ from ...units import (
     about,
     three_digits,
 )
-from ...world.link_course import OUTAGE
-from ...world.traces import AUTO, FORMATS, LinkTrace, TraceLineError, Way
-from ...world.traces.trace_file import read_trace, trace_mistakes
-from ...world.traces.trace_statistics import statistics
+from ...world.links.link_course import OUTAGE
+from ...world.links.traces import AUTO, FORMATS, LinkTrace, TraceLineError, Way
+from ...world.links.traces.trace_file import read_trace, trace_mistakes
+from ...world.links.traces.trace_statistics import statistics
 from .document import Address, Document, Mark, Mistake
 from .split_groups import split_groups
 

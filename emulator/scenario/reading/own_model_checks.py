@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...models import Model, OwnModel
+from ...learning.models import Model, OwnModel
 from ...world.stop_conditions import CONDITIONS
 from .dataset_files import known_data
 from .document import Document

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import HostError, PythonFileError
-from ...learners.own_export import own_model
-from ...models import MODELS, Model
-from ...models.own_model import LOSSES, ModelSource, source
+from ...learning.learners.own_export import own_model
+from ...learning.models import MODELS, Model
+from ...learning.models.own_model import LOSSES, ModelSource, source
 from ...plugins.python_file import Reference, is_reference
 from .dataset_files import known_data
 from .document import Address, Document

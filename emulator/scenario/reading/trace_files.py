@@ -14,11 +14,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from ...faults.availability import parted
 from ...plugins.plain_files import read_plain
 from ...units import plain_digits
-from ...world.on_off_trace import END, OFF, ON, OnOffTrace, Step, TraceStepError, text_of
-from ...world.traces.base import cells
+from ...world.faults.availability import parted
+from ...world.faults.on_off_trace import END, OFF, ON, OnOffTrace, Step, TraceStepError, text_of
+from ...world.links.traces.base import cells
 from .document import Address, Document, Mark, Mistake
 from .yaml_subset import read
 

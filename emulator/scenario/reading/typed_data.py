@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...datasets import OwnDataset
-from ...datasets.own import OwnDataError
-from ...datasets.own.kept_data import resolved
-from ...datasets.split import AnySplit
+from ...learning.datasets import OwnDataset
+from ...learning.datasets.own import OwnDataError
+from ...learning.datasets.own.kept_data import resolved
+from ...learning.datasets.split import AnySplit
 from ..devices import Section
 from ..fields import Kinds
 from .dataset_files import PATHS, absolute_path, placed

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...faults import Scheduled
 from ...shaping.bounds import FASTEST
 from ...units import Fraction, Rate
-from ...world.link import SILENT, Link, Side
-from ...world.link_course import silent_from
+from ...world.faults import Scheduled
+from ...world.links.link import SILENT, Link, Side
+from ...world.links.link_course import silent_from
 from ..link_moments import WAYS, link_faults
 from ..model import Scenario
 from .document import Address, Document

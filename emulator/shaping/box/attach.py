@@ -12,8 +12,8 @@ import socket
 import sys
 
 from ...errors import DeploymentError
-from ...world import reshaping
-from ...world.link import Link
+from ...world.links import reshaping
+from ...world.links.link import Link
 from ..backend import Backend
 from .attachment import attach, change, connect, detach
 

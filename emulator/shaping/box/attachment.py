@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import DeploymentError
-from ...world.link import Link, Side
+from ...world.links.link import Link, Side
 from .. import tc
 from ..apply import apply
 from ..backend import Backend

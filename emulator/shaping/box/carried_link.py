@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from ... import chance
-from ...world.link import Link
+from ...world.links.link import Link
 from .departure_watch import has_departed
 from .direction import Direction
 from .lane import Lane

@@ -7,8 +7,8 @@ not reorder. Only a frame that overtakes others goes to the front, without any d
 from collections import deque
 from random import Random
 
-from ...world.delay_draws import DelayDraws, Jitter
-from ...world.link import Side
+from ...world.links.delay_draws import DelayDraws, Jitter
+from ...world.links.link import Side
 
 Held = tuple[float, float, int, bytes]
 """Due time, time of entry, number of frames, and the frame or superpacket."""

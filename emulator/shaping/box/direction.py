@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
 
-from ...world.link import Side
+from ...world.links.link import Side
 from .. import tc
 from .delay_line import DelayLine, Held
 from .fates import DrawsFor, FateCounts, Fates

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from ...world.link import Side
+from ...world.links.link import Side
 from .tap import HEADER
 
 _ETHERNET_HEADER = 14

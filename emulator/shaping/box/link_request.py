@@ -8,9 +8,9 @@ from typing import Any, Literal, cast, get_args
 
 from ...errors import shortened
 from ...units import Fraction
-from ...world import reshaping
-from ...world.delay_draws import QUANTILES
-from ...world.link import Link, Side
+from ...world.links import reshaping
+from ...world.links.delay_draws import QUANTILES
+from ...world.links.link import Link, Side
 from ..bounds import out_of_bounds
 from ..dilated_link import dilation_of, slowed
 

@@ -7,7 +7,7 @@ renamed to `wire`. What comes in at `wire` goes out at `wan` and the other way r
 where the kernel has it, else by a bridge. These functions only write the commands.
 """
 
-from ...world.link import Link, Side
+from ...world.links.link import Link, Side
 from .. import tc
 from ..backend import Backend
 from ..command import Command

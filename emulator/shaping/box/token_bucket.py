@@ -9,7 +9,7 @@ import math
 from collections import deque
 
 from ...units import Rate
-from ...world.link import Side
+from ...world.links.link import Side
 from .. import tc
 from ..backend import Backend
 from ..bounds import FASTEST

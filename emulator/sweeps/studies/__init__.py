@@ -1,7 +1,7 @@
 """Studies: a paper's claim, tested in virtual time with each algorithm at its best learning rate.
 
 `emulate study NAME` plays a study into a folder; with `--docs FOLDER` it puts the tables into a
-page. A study is a file here, a scenario, and a file in `analysis/studies/`.
+page. A study is a file here, a scenario, and a file in `analysis/papers/`.
 """
 
 from collections.abc import Mapping

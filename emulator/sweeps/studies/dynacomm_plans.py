@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...core.prior_costs import LinkEstimate, PriorCosts
+from ...core.scheduling.prior_costs import LinkEstimate, PriorCosts
 from ...runs.expected_costs import expected_costs, update_sizes
 from ...runs.layer_calibration import with_layers
 from ...scenario import load
 from ...schedules import DynaComm, IBatch, LayerByLayer, LayerCosts, Schedule, Sequential, cut
 from ...schedules.timing import PhaseTiming, iteration
-from ...world.link import FRAME
+from ...world.links.link import FRAME
 
 SCHEDULES: dict[str, Schedule] = {
     schedule.kind: schedule for schedule in (Sequential(), LayerByLayer(), IBatch(), DynaComm())

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...units import Seconds
-from .algorithm_one import EPOCH
-from .probe_score import WINDOW
-from .setting_grid import FIRST_RATES
+from .algorithm.algorithm_one import EPOCH
+from .algorithm.setting_grid import FIRST_RATES
+from .playing.probe_score import WINDOW
 
 _UPDATES = re.compile(r"(\d{1,9})\s*updates?")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from ...runs.results import replacing
 from ...scenario import Scenario, dump
-from .setting import Setting
-from .trial_scenario import with_setting
+from .algorithm.setting import Setting
+from .playing.trial_scenario import with_setting
 
 MODEL = "model.npz"
 """File beside the tuned scenario: the model that it begins with."""

@@ -12,15 +12,15 @@ from ...world.stop_conditions import SCORED
 from ..point import Point
 from ..sweep_folder import SweepFolder
 from . import tuned_scenario, tuning_report
-from .algorithm_one import TuningState, algorithm_one
-from .comparison import compare
-from .pruning import after_divergence
-from .requests import Decision, Pruned, Trial, TrialGrid, TrialResult
-from .setting import Setting
-from .trial_journal import TrialJournal
-from .trial_ledger import TrialLedger, TuneView
-from .trial_players import TrialPlayer
-from .trial_scenario import epoch, probe, with_setting
+from .algorithm.algorithm_one import TuningState, algorithm_one
+from .algorithm.pruning import after_divergence
+from .algorithm.requests import Decision, Pruned, Trial, TrialGrid, TrialResult
+from .algorithm.setting import Setting
+from .playing.comparison import compare
+from .playing.trial_journal import TrialJournal
+from .playing.trial_ledger import TrialLedger, TuneView
+from .playing.trial_players import TrialPlayer
+from .playing.trial_scenario import epoch, probe, with_setting
 from .tune_options import TuneOptions
 from .tuning_table import TuningTable
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from .algorithm_one import TuningState
-from .setting import Setting
-from .trial_ledger import TrialLedger
+from .algorithm.algorithm_one import TuningState
+from .algorithm.setting import Setting
+from .playing.trial_ledger import TrialLedger
 from .tuned_scenario import MODEL
 
 

@@ -26,7 +26,7 @@ each of many containers would take the cores that the fleet needs."""
 RULES = "nft list ruleset; cat /proc/net/snmp"
 """Command that shows nft's rules and TCP's counters."""
 
-_ROLES = {b"emulator.node.role": "part", b"held_memory.py": "presser"}
+_ROLES = {b"emulator.node.part.role": "part", b"held_memory.py": "presser"}
 
 
 class Sample(NamedTuple):

@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from emulator.faults import FAULTS
+from emulator.world.faults import FAULTS
 from tests.containers.conftest import left
 from tests.containers.kinds.conftest import ended
 from tests.containers.kinds.fleet import DRAWN, END, LATE, TAKEN

@@ -9,12 +9,12 @@ import pytest
 from emulator import plugins, synchronization
 from emulator.codecs import Dense
 from emulator.core import assembly
-from emulator.core.cut_assembly import cut_exchange
-from emulator.core.messages import Activations, Hello, Logits, Pull
+from emulator.core.cut.cut_assembly import cut_exchange
 from emulator.core.plan import Cut, Plan, WorkerPlan
-from emulator.learners.numpy_cut import NumpyServer
+from emulator.core.wire.messages import Activations, Hello, Logits, Pull
+from emulator.learning.learners.numpy_cut import NumpyServer
+from emulator.learning.models import MODELS
 from emulator.log.writing import RunLog
-from emulator.models import MODELS
 from emulator.node.durable.object_tree import Frozen, freeze, thaw
 from emulator.world.stop_conditions import Stop
 from tests.node.durable.test_recovered_state import same

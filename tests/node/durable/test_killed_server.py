@@ -6,12 +6,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from emulator import codecs, models, modulation, plugins
-from emulator.core.parameters import Parameters
+from emulator import codecs, modulation, plugins
 from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.server.parameters import Parameters
+from emulator.learning import models
+from emulator.learning.models import saved_model
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
-from emulator.models import saved_model
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
 from tests.fakes.durable_process import ServerProcess, drawn, fleet, free_port

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from emulator import aggregation, modulation, optimizers, pulls, synchronization
 from emulator.codecs import Dense, StatelessEncoder
-from emulator.core.messages import Diverged, Update, UpdateSegment
 from emulator.core.plan import Durability
-from emulator.core.quarantine import QuarantineRule
+from emulator.core.server.quarantine import QuarantineRule
+from emulator.core.wire.messages import Diverged, Update, UpdateSegment
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UnsentRecord, UpdateRecord
 from emulator.node.durable import durable_server
@@ -101,7 +101,7 @@ def test_refusals_and_quarantines_come_back(replay, tmp_path, monkeypatch):
 
 def test_before_the_run_begins_hellos_are_kept(tmp_path):
     fleet = DurableFleet(plan_of(), tmp_path)
-    from emulator.core.messages import Hello
+    from emulator.core.wire.messages import Hello
 
     fleet.tell(Hello("a", 0))
     fleet.boot()
@@ -170,7 +170,7 @@ def test_with_states_alone_updates_since_the_last_are_lost_and_told(tmp_path):
 
 
 def test_a_resumed_run_stands_still_until_all_are_back(tmp_path):
-    from emulator.core.messages import Begin, Hello
+    from emulator.core.wire.messages import Begin, Hello
 
     fleet = DurableFleet(plan_of(), tmp_path)
     fleet.begin()

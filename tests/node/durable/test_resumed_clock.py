@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.core.messages import Begin, Hello
 from emulator.core.plan import Durability
+from emulator.core.wire.messages import Begin, Hello
 from emulator.log.lines import read
 from emulator.log.records import (
     EvaluationRecord,

@@ -11,7 +11,7 @@ from requests import Response
 
 from emulator.errors import DeploymentError
 from emulator.runs.cancel import Canceled, canceling
-from emulator.runtimes.docker.client import finished, refusals
+from emulator.runtimes.docker.engine.client import finished, refusals
 
 
 def refuse(explanation: str) -> None:

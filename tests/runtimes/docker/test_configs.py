@@ -15,9 +15,9 @@ from emulator.scenario import Scenario, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
-from emulator.world import reshaping
-from emulator.world.link import FRAME, Link
-from emulator.world.reshaping import plain as plain_link
+from emulator.world.links import reshaping
+from emulator.world.links.link import FRAME, Link
+from emulator.world.links.reshaping import plain as plain_link
 
 TEXT = """
 name: pair

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.errors import HostError
 from emulator.machine.cache import cache
-from emulator.runtimes.docker.endpoint import LOCAL, Endpoint, endpoint
+from emulator.runtimes.docker.engine.endpoint import LOCAL, Endpoint, endpoint
 from tests.fakes.typed_commands import Emulate
 
 ROOTLESS = "unix:///run/user/1000/docker.sock"

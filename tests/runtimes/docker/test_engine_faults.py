@@ -10,9 +10,9 @@ from docker.errors import APIError, NotFound
 
 from emulator.errors import DeploymentError
 from emulator.runs.folder import create
-from emulator.runtimes.docker.engine_faults import Done, EngineFaults
-from emulator.runtimes.docker.stdio import Said
-from emulator.world.verbs import Action
+from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
+from emulator.runtimes.docker.engine.stdio import Said
+from emulator.world.faults.verbs import Action
 from tests.runtimes.docker.test_exits import SCENARIO, Played
 
 DRAWN = {"fault": "slow", "begin": "throttle", "end": "unthrottle", "setting": {"factor": 0.5}}

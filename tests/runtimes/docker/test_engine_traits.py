@@ -10,13 +10,14 @@ import pytest
 from docker.errors import APIError
 from requests import Response
 
-from emulator.cli import doctor
+from emulator.cli.prepare import doctor
 from emulator.errors import HostError
 from emulator.node import engine_probe
-from emulator.runtimes.docker import client as connecting
-from emulator.runtimes.docker import probing, spec
-from emulator.runtimes.docker.cleanup import Removed
-from emulator.runtimes.docker.engine_traits import LACKS, broken, lacks, refusal
+from emulator.runtimes.docker.configs import spec
+from emulator.runtimes.docker.engine import client as connecting
+from emulator.runtimes.docker.engine import probing
+from emulator.runtimes.docker.engine.cleanup import Removed
+from emulator.runtimes.docker.engine.engine_traits import LACKS, broken, lacks, refusal
 from emulator.scenario import Scenario, timeline
 from emulator.shaping.features import Features
 from tests.fakes.small_scenario import small

@@ -9,21 +9,22 @@ from typing import Any
 
 import pytest
 
-from analysis.run_warnings import warnings
+from analysis.pages.run_warnings import warnings
 from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
 from emulator.log.records import Record
 from emulator.machine import host
 from emulator.machine.host import Load
-from emulator.node.memory import Counts, cause
+from emulator.node.part.memory import Counts, cause
 from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import run as conduct
 from emulator.runs.folder import RunFolder, create
-from emulator.runtimes.docker import container_runtime, exits
-from emulator.runtimes.docker.cleanup import Removed
+from emulator.runtimes.docker import container_runtime
+from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
-from emulator.runtimes.docker.prepare import Prepared
-from emulator.runtimes.docker.stdio import OutputEnded, Said
+from emulator.runtimes.docker.engine import exits
+from emulator.runtimes.docker.engine.cleanup import Removed
+from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario import Timed, loads
 from emulator.scenario.devices import MEMORY
 from tests.fakes.handmade_run import written

@@ -10,14 +10,15 @@ import pytest
 from docker.errors import NotFound
 
 from emulator.errors import DeploymentError, HostError
-from emulator.runtimes.docker import foreign_links, link_removal, owners
+from emulator.runtimes.docker.engine import owners
+from emulator.runtimes.docker.network import foreign_links, link_removal
 from emulator.shaping.box import carried_link, carried_links, lane
 from emulator.shaping.box.carried_links import CarriedLinks
 from emulator.shaping.box.link_request import LinkRequest
 from emulator.shaping.features import Features
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world import reshaping
-from emulator.world.link import Link, Side
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link, Side
 
 LATE = Link(Side(rate=Rate(1e6), delay=Seconds(0.02)), Side(delay=Seconds(0.02)))
 RATED = Link(up=Side(rate=Rate(1e6)))

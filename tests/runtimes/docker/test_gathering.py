@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from emulator.core.messages import Hello
-from emulator.core.server import GATHERING
+from emulator.core.server.parameter_server import GATHERING
 from emulator.core.survivors import Survivors
+from emulator.core.wire.messages import Hello
 from emulator.errors import DeploymentError
 from emulator.machine.host import Load
-from emulator.node.roll import FILE, Roll
+from emulator.node.part.roll import FILE, Roll
 from emulator.runs.folder import create
 from emulator.runtimes.docker import gathering
+from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.gathering import Gathering
-from emulator.runtimes.docker.prepare import Prepared
 from emulator.scenario import loads
 from tests.fakes.server_world import World as ServerWorld
 from tests.runtimes.docker.test_configs import configs

@@ -11,10 +11,10 @@ from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
 from emulator.machine.host import Load
 from emulator.runs.folder import create
-from emulator.runtimes.docker import cleanup
-from emulator.runtimes.docker.cleanup import clean_up_late
+from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
-from emulator.runtimes.docker.prepare import Prepared
+from emulator.runtimes.docker.engine import cleanup
+from emulator.runtimes.docker.engine.cleanup import clean_up_late
 from emulator.scenario import loads
 from tests.runtimes.docker.test_configs import configs
 from tests.runtimes.docker.test_exits import SCENARIO, Onlooker, Wires

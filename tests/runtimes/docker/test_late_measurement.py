@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from emulator.cli.run import tell
+from emulator.cli.play.run import tell
 from emulator.errors import DeploymentError, EmulatorError, HostError
+from emulator.learning.models import saved_model
+from emulator.learning.models.saved_model import SavedModel
 from emulator.log.lines import line
 from emulator.log.records import (
     EvaluationRecord,
     Record,
     StopRecord,
 )
-from emulator.models import saved_model
-from emulator.models.saved_model import SavedModel
-from emulator.node.kept_versions import KeptVersions, kept_versions, read_version, version_of
+from emulator.node.part.kept_versions import KeptVersions, kept_versions, read_version, version_of
 from emulator.runs import results
 from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import ProgressView
@@ -31,10 +31,10 @@ from emulator.runs.dead_run import dead_run
 from emulator.runs.folder import RunFolder, create
 from emulator.runs.session import Session
 from emulator.runtimes.docker import late_measurement, play_containers, resume_containers
-from emulator.runtimes.docker.cleanup import Removed
-from emulator.runtimes.docker.exits import Exit, Exits
+from emulator.runtimes.docker.engine.cleanup import Removed
+from emulator.runtimes.docker.engine.exits import Exit, Exits
+from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.runtimes.docker.nodelogs import NodeLogs
-from emulator.runtimes.docker.stdio import OutputEnded, Said
 from emulator.scenario import dump, loads, timeline
 from emulator.scenario.timeline import to_jsonl
 from emulator.shaping.backend import Backend

@@ -8,8 +8,8 @@ import pytest
 
 from emulator.machine.memory_files import room_in_memory
 from emulator.runs.folder import RunFolder
-from emulator.runtimes.docker import prepare
-from emulator.runtimes.docker.prepare import Prepared
+from emulator.runtimes.docker.configs import prepare
+from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.scenario import demand, loads
 from emulator.world.roles import EVALUATOR, SERVER
 from tests.runtimes.docker.test_configs import configs

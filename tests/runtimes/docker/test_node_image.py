@@ -21,7 +21,7 @@ import requests
 from docker.errors import ImageNotFound
 
 from emulator.errors import DeploymentError, HostError
-from emulator.runtimes.docker.client import connect
+from emulator.runtimes.docker.engine.client import connect
 from emulator.runtimes.docker.images import libraries, node_image
 from emulator.runtimes.docker.images.build import build, packed
 
@@ -34,7 +34,7 @@ def package(tmp_path: Path) -> Path:
     """A checkout in small."""
     files = {
         "emulator/__init__.py": "",
-        "emulator/core/server.py": "theta = 0\n",
+        "emulator/core/server/parameter_server.py": "theta = 0\n",
         "images/node/Dockerfile": "ARG BASE\nFROM ${BASE}\n",
         "images/node/libraries.Dockerfile": "ARG BASE\nFROM ${BASE}\n",
         "images/node/requirements.txt": "numpy==2.0.0\n",

@@ -8,10 +8,11 @@ import pytest
 from docker.errors import NotFound
 
 from emulator.errors import DeploymentError
-from emulator.runtimes.docker import packet_box, spec
-from emulator.runtimes.docker.exits import Exit
-from emulator.runtimes.docker.packet_box import PacketBox
-from emulator.runtimes.docker.stdio import OutputEnded, Said
+from emulator.runtimes.docker.configs import spec
+from emulator.runtimes.docker.engine.exits import Exit
+from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
+from emulator.runtimes.docker.network import packet_box
+from emulator.runtimes.docker.network.packet_box import PacketBox
 
 
 class World:

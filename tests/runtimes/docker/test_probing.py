@@ -5,11 +5,11 @@ from typing import Literal
 
 import pytest
 
-from emulator import faults
-from emulator.runtimes.docker.probing import cuts_needed
+from emulator.runtimes.docker.engine.probing import cuts_needed
 from emulator.scenario import Device, Scenario, timeline
 from emulator.shaping.features import Features
-from emulator.world.verbs import Action
+from emulator.world import faults
+from emulator.world.faults.verbs import Action
 from tests.fakes.small_scenario import small
 
 BARE = Features()

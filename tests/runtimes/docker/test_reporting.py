@@ -7,9 +7,9 @@ import pytest
 from emulator.core.survivors import Survivors
 from emulator.log.records import PlanRecord, Record
 from emulator.machine.host import Load
+from emulator.runtimes.docker.engine.stdio import Said
 from emulator.runtimes.docker.host_log import HostLog
 from emulator.runtimes.docker.reporting import Reports
-from emulator.runtimes.docker.stdio import Said
 from emulator.world.emulated_clock import EmulatedClock
 from tests.fakes.plain_records import full, plain
 from tests.fakes.virtual_world import Onlooker

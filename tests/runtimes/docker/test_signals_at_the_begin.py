@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from emulator.machine.host import Load
-from emulator.node.roll import FILE as HELLOS
+from emulator.node.part.roll import FILE as HELLOS
 from emulator.runs.cancel import Canceled, canceling
 from emulator.runs.conductor import run
 from emulator.runs.folder import RunFolder, create
+from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
-from emulator.runtimes.docker.prepare import Prepared
-from emulator.runtimes.docker.stdio import OutputEnded, Said
+from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario import loads
 from emulator.transport.secrets import Token
 from tests.runtimes.docker.test_configs import configs

@@ -14,7 +14,7 @@ from emulator.runs.conductor import ProgressView, run
 from emulator.runs.folder import create
 from emulator.runs.session import Session
 from emulator.runtimes.docker import container_runtime, play_containers
-from emulator.runtimes.docker.stdio import OutputEnded
+from emulator.runtimes.docker.engine.stdio import OutputEnded
 from emulator.scenario import loads
 from emulator.shaping.backend import Backend
 from tests.fakes.plain_records import read

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from emulator.node import config
-from emulator.runtimes.docker import spec
-from emulator.runtimes.docker.labels import labels
+from emulator.runtimes.docker.configs import spec
+from emulator.runtimes.docker.engine.labels import labels
 from emulator.scenario import demand, load
 from emulator.world.roles import EVALUATOR, SERVER
 
@@ -107,7 +107,7 @@ def test_the_box_word_for_word() -> None:
         "name": "emulate-abc123-packet_box",
         "hostname": "box",
         "labels": MARKS,
-        "entrypoint": ["python3", "-m", "emulator.node.box_life"],
+        "entrypoint": ["python3", "-m", "emulator.node.link.box_life"],
         "command": ["--socket", "/box/socket", "--seed", "7"],
         "network_mode": "none",
         "cap_drop": ["ALL"],

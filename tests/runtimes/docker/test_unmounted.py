@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.errors import ScenarioError
-from emulator.runtimes.docker.compose_file import lay_down
+from emulator.runtimes.docker.configs.compose_file import lay_down
 from emulator.scenario import loads
 from tests.fakes.virtual_world import SCENARIO
 

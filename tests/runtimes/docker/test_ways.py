@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 
 from emulator.errors import DeploymentError
-from emulator.node.access_link import AccessLink
 from emulator.node.config import GatewayRole
-from emulator.runtimes.docker import spec
-from emulator.runtimes.docker.manifest import bottlenecks
-from emulator.runtimes.docker.ways import Ways, addresses
+from emulator.node.link.access_link import AccessLink
+from emulator.runtimes.docker.configs import spec
+from emulator.runtimes.docker.configs.manifest import bottlenecks
+from emulator.runtimes.docker.network.ways import Ways, addresses
 from emulator.shaping import access, gateway
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
-from emulator.world.link import Side
-from emulator.world.reshaping import read, read_side
+from emulator.world.links.link import Side
+from emulator.world.links.reshaping import read, read_side
 from tests.runtimes.docker.test_configs import DELAYED, HELD, TEXT, configs
 from tests.runtimes.docker.test_spec import MARKS, WANTED
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator import datasets
 from emulator.errors import DataError
+from emulator.learning import datasets
 from emulator.machine.cache import cache
 
 NOBODY = "65534"

@@ -19,8 +19,8 @@ from emulator.runtimes.virtual.links.shared_rates import MemberLinks
 from emulator.runtimes.virtual.links.tcp import ACK, MOST_ACKS
 from emulator.shaping.tc import burst
 from emulator.units import Rate, Seconds
-from emulator.world.bottleneck import SharedLink, SharedSide
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links.bottleneck import SharedLink, SharedSide
+from emulator.world.links.link import FRAME, Link, Side
 from tests.fakes.small_scenario import small
 from tests.fakes.virtual_world import SCENARIO, played
 

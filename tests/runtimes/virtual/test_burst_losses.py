@@ -14,8 +14,8 @@ from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.scenario.tcp_section import Congestion
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import FourStates, Gemodel, LossModel
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import FourStates, Gemodel, LossModel
 
 SIZE, MESSAGES, LONGEST = 20_000, 20, 3600.0
 CONTROLS: tuple[Congestion, ...] = ("cubic", "reno", "bbr")

@@ -13,8 +13,8 @@ from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import FourStates, Gemodel, LossModel
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import FourStates, Gemodel, LossModel
 from tests.netem.box import packet_box
 from tests.netem.lab import lab
 

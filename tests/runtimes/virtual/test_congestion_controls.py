@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import read
-from analysis.protocol import virtual as sentence
+from analysis.facts.protocol import virtual as sentence
 from emulator.runtimes.virtual.links.bbr import Bbr
 from emulator.runtimes.virtual.links.network import CONTROLS
 from emulator.runtimes.virtual.links.reno import LinearRegrowth, Reno
@@ -17,7 +17,7 @@ from emulator.runtimes.virtual.links.tcp import Tcp
 from emulator.runtimes.virtual.links.windows import INITIAL, RESTART, SEGMENT
 from emulator.scenario.tcp_section import Congestion
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 from tests.fakes.replayed_transfers import modelled
 from tests.fakes.virtual_world import played
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import analysis
-from analysis.run_warnings import warnings
+from analysis.pages.run_warnings import warnings
 from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import played
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from analysis import read, traffic
+from analysis import read
+from analysis.facts import traffic
 from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
@@ -22,7 +23,7 @@ from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.runtimes.virtual.links.tcp import ACK
 from emulator.runtimes.virtual.virtual_runtime import VirtualRuntime
 from emulator.units import Rate, Seconds
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links.link import FRAME, Link, Side
 from tests.fakes.virtual_world import played
 
 # -- one line, in worlds drawn at random -----------------------------------------------------------

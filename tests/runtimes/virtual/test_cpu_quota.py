@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from emulator.runtimes.virtual.device.receive_cost import packet, reception
 from emulator.units import Fraction, Rate
 from emulator.world.cpu_quota import PERIOD, Quota
-from emulator.world.link import Side
+from emulator.world.links.link import Side
 
 SEEN = {8e6: 0.044, 10e6: 0.035, 50e6: 0.0098, 200e6: 0.0071}
 """Seconds of a core that containers spent on receiving a model of 1.7 MB, by bits a second."""

@@ -14,7 +14,7 @@ from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.windows import INITIAL, RESTART, SEGMENT
 from emulator.units import Rate, Seconds
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links.link import FRAME, Link, Side
 from tests.fakes.replayed_transfers import modelled, resumed
 
 # -- whole transfers -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.messages import ActivationGradient, Begin, Logits
+from emulator.core.wire.messages import ActivationGradient, Begin, Logits
 from emulator.runtimes.virtual.cut_times import PassShares, ServerPasses, cut_shares
 from emulator.units import Seconds
 from emulator.world.laws import Exponential, Fixed

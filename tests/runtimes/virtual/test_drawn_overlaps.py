@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 import analysis
-from analysis.faults import actions
-from analysis.run_warnings import warnings
+from analysis.facts.faults import actions
+from analysis.pages.run_warnings import warnings
 from emulator.cli.watching.run_views import describe_record
-from emulator.log.fault_records import OverlapRecord
 from emulator.log.lines import read
 from emulator.log.records import Record
+from emulator.log.records.fault_records import OverlapRecord
 from tests.fakes.virtual_world import played
 
 WORLD = """

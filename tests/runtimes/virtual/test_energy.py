@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from emulator.world.link import FRAME
+from emulator.world.links.link import FRAME
 from tests.fakes.plain_records import PlainRecord, read
 from tests.fakes.virtual_world import played
 

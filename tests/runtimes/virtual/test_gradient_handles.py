@@ -10,10 +10,10 @@ import pytest
 from emulator.chance import stream
 from emulator.codecs import EncoderContext, TopK, encoder
 from emulator.codecs.base import Encoder
-from emulator.datasets.examples import Examples, Subset
 from emulator.layout import Layout, Variable
-from emulator.learners.batches import Batches
-from emulator.learners.local_training import LocalTraining
+from emulator.learning.datasets.examples import Examples, Subset
+from emulator.learning.learners.batches import Batches
+from emulator.learning.learners.local_training import LocalTraining
 from emulator.runtimes import virtual
 from emulator.runtimes.virtual.learning.gradient_handle import HandleEncoder, PrefetchedReply
 from emulator.runtimes.virtual.learning.job_pool import Pool

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from analysis import read as read_run
-from analysis.compute_groups import per_group
-from analysis.protocol import sentence
-from analysis.report import report
-from analysis.run_warnings import warnings
+from analysis.facts.compute_groups import per_group
+from analysis.facts.protocol import sentence
+from analysis.pages.report import report
+from analysis.pages.run_warnings import warnings
 from emulator.errors import ScenarioError
 from tests.fakes.overlapping_faults import happened
 from tests.fakes.virtual_world import played

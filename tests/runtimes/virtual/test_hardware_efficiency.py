@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from analysis import read
-from analysis.group_updates import measured
+from analysis.facts.group_updates import measured
 from tests.fakes.typed_commands import Emulate
 from tests.fakes.virtual_world import played
 

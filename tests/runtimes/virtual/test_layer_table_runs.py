@@ -10,7 +10,7 @@ import yaml
 
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
-from emulator.world.link import FRAME
+from emulator.world.links.link import FRAME
 from tests.fakes.virtual_world import Onlooker
 from tests.layers import ROOT
 

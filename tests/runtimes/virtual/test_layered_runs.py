@@ -10,7 +10,7 @@ import pytest
 from emulator import calibration
 from emulator.calibration import LayerSeconds
 from emulator.codecs import Dense, TopK
-from emulator.core.messages import UpdateSegment
+from emulator.core.wire.messages import UpdateSegment
 from emulator.runtimes.virtual.learning.traffic_only import ExpectedSizeCodec
 from emulator.scenario import load
 from emulator.units import Fraction

@@ -6,9 +6,9 @@ from typing import Any, get_args
 import pytest
 
 from analysis import read
-from analysis.run_warnings import warnings
+from analysis.pages.run_warnings import warnings
 from emulator.checks.deadlines import StepTime, late_groups
-from emulator.cli.run import tell
+from emulator.cli.play.run import tell
 from emulator.runs.compute_groups import compute_groups
 from emulator.scenario import loads
 from emulator.synchronization import AnySynchronization

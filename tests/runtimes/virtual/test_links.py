@@ -15,8 +15,8 @@ from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.runtimes.virtual.links.transmission import LinkConstants
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import FRAME, Link, Side
-from emulator.world.loss_models import Gemodel, LossModel
+from emulator.world.links.link import FRAME, Link, Side
+from emulator.world.links.loss_models import Gemodel, LossModel
 
 EXACT = 1e-9
 

@@ -19,7 +19,7 @@ CODE = """
 from dataclasses import dataclass
 from emulator.aggregation import Median
 from emulator.codecs import TopK
-from emulator.faults.crash import Crash
+from emulator.world.faults.crash import Crash
 from emulator.modulation import Staleness
 from emulator.optimizers import Momentum
 from emulator.schedules import LayerByLayer

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from analysis import read as read_run
-from analysis.faults import outages
-from analysis.run_warnings import warnings
+from analysis.facts.faults import outages
+from analysis.pages.run_warnings import warnings
 from tests.fakes.plain_records import PlainRecord, read
 from tests.fakes.virtual_world import SCENARIO, played
 

@@ -12,7 +12,7 @@ from emulator.scenario.tcp_section import Congestion
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 from tests.fakes.replayed_transfers import Transfer, header, modelled, resumed
 from tests.netem.lab import Way, lab
 

@@ -14,7 +14,7 @@ from emulator.runtimes.virtual.links.tcp import Tcp
 from emulator.runtimes.virtual.links.transmission import LinkConstants
 from emulator.runtimes.virtual.links.windows import INITIAL
 from emulator.units import Rate, Seconds
-from emulator.world.link import FRAME, Side
+from emulator.world.links.link import FRAME, Side
 
 MB = 1_000_000
 """Bytes that `FULL` sends in a second."""

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import analysis
-from analysis import run_warnings
-from emulator.core.messages import Request, Update
+from analysis.pages import run_warnings
+from emulator.core.wire.messages import Request, Update
 from emulator.errors import ScenarioError
 from emulator.log.writing import microseconds
-from emulator.runtimes.virtual.unanswered_pushes import UnansweredPushes
+from emulator.runtimes.virtual.server.unanswered_pushes import UnansweredPushes
 from emulator.scenario import loads
 from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import SCENARIO, played

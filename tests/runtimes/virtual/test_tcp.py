@@ -10,7 +10,7 @@ from emulator.runtimes.virtual.links.tcp import _LEAST_TIMEOUT, Tcp
 from emulator.runtimes.virtual.links.windows import INITIAL, RESTART
 from emulator.shaping.tc import burst
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import FRAME, Link, Side
+from emulator.world.links.link import FRAME, Link, Side
 from tests.fakes.replayed_transfers import modelled
 
 BARE = Side()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulator.runtimes.virtual.links.network import link_constants
-from emulator.world.link import Link
+from emulator.world.links.link import Link
 from tests.fakes.replayed_transfers import Transfer, header, modelled
 from tests.netem import machine, transfers
 from tests.netem.transfers import Case

@@ -14,7 +14,7 @@ from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Rate
-from emulator.world.link import ETHERNET, Link, Side
+from emulator.world.links.link import ETHERNET, Link, Side
 from tests.fakes.replayed_transfers import Transfer, header, modelled
 from tests.netem.lab import Lab, Stream, Way, lab
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from emulator.core.plan import WorkerPlan
-from emulator.datasets import SENTENCES, Dataset, shard
-from emulator.datasets.examples import Examples
-from emulator.datasets.formats import TEXTS, read_texts
-from emulator.datasets.grammar import Grammar
 from emulator.layout import Layout
-from emulator.learners import device
+from emulator.learning.datasets import SENTENCES, Dataset, shard
+from emulator.learning.datasets.examples import Examples
+from emulator.learning.datasets.formats import TEXTS, read_texts
+from emulator.learning.datasets.grammar import Grammar
+from emulator.learning.learners import device
 from emulator.runs import data_split
 from emulator.runs.data_split import DataSplit
 from emulator.runtimes.virtual.learning.prefetched_training import PrefetchedTraining

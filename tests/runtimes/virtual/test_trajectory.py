@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis import read, sections
-from analysis.compare import compare, readable
-from analysis.momentum import fit, read_trajectory
+from analysis import read
+from analysis.facts.momentum import fit, read_trajectory
+from analysis.pages.compare import compare, readable
+from analysis.tables import sections
 from emulator.checks.preflight import preflight
-from emulator.core.parameters import Parameters
-from emulator.models import find
+from emulator.core.server.parameters import Parameters
+from emulator.learning.models import find
 from emulator.modulation import Constant
 from emulator.runtimes.virtual.learning.trajectory import MeasuredState, Sketch
 from emulator.runtimes.virtual.play_virtual import play

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import read as read_run
 from analysis.figures import link_rates
-from analysis.run_warnings import warnings
+from analysis.pages.run_warnings import warnings
 from tests.fakes.overlapping_faults import OVERLAPPING, SERVER, Played, happened
 from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import played

@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 import pytest
 
 from emulator.units import Fraction, Seconds
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import Gemodel, LossModel
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import Gemodel, LossModel
 from tests.netem.box import PacketBox
 from tests.netem.lab import lab
 

@@ -17,8 +17,8 @@ import pytest
 from emulator.shaping.backend import Backend
 from emulator.shaping.box.attachment import connect
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world import reshaping
-from emulator.world.link import Link, Side
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link, Side
 from tests.netem.box import BARE, TBF, PacketBox, packet_box
 from tests.netem.lab import Lab, Way, lab
 

@@ -16,8 +16,8 @@ from emulator.shaping.box.direction import MOST_ROOM, UNRATED_ROOM, Direction, r
 from emulator.shaping.box.token_bucket import WHOLE
 from emulator.shaping.dilated_link import dilated_side
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Side
-from emulator.world.loss_models import Gemodel, LossModel
+from emulator.world.links.link import Side
+from emulator.world.links.loss_models import Gemodel, LossModel
 
 IPV4, IPV6, ARP = b"\x08\x00", b"\x86\xdd", b"\x08\x06"
 

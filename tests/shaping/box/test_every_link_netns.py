@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from emulator.cli.foreign_link import read_link
+from emulator.cli.play.foreign_link import read_link
 from emulator.scenario.reading.profiles import Library
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world import reshaping
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import FourStates, Gemodel, LossModel
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import FourStates, Gemodel, LossModel
 from tests.netem.box import BARE, TBF, PacketBox
 from tests.netem.lab import lab
 
@@ -59,8 +59,8 @@ import json, sys
 from emulator.errors import DeploymentError
 from emulator.shaping.backend import Backend
 from emulator.shaping.box.attachment import attach, change, connect, detach, report
-from emulator.world import reshaping
-from emulator.world.link import Link
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link
 
 path, backend = sys.argv[1], Backend.read(json.loads(sys.argv[2]))
 for line in sys.stdin:

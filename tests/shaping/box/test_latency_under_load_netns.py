@@ -8,7 +8,7 @@ import pytest
 from emulator.shaping import tc
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 from tests.netem.box import BARE, TBF, PacketBox
 from tests.netem.lab import Way, lab
 

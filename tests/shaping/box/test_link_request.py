@@ -16,9 +16,9 @@ from emulator.shaping.box.link_request import (
 )
 from emulator.shaping.dilated_link import dilated
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world import reshaping
-from emulator.world.link import Link, Side
-from emulator.world.loss_models import Gemodel, LossModel
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link, Side
+from emulator.world.links.loss_models import Gemodel, LossModel
 
 LINK = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.01)), down=Side(Rate(8e6))

@@ -16,7 +16,7 @@ from emulator.errors import DeploymentError
 from emulator.shaping.box.attachment import connect, report
 from emulator.shaping.box.link_request import LARGEST, encode
 from emulator.shaping.box.request_socket import RequestSocket
-from emulator.world.link import Link
+from emulator.world.links.link import Link
 from tests.netem.box import PacketBox, packet_box
 
 from .test_link_request import HOSTILE

@@ -7,7 +7,7 @@ from emulator.shaping.box import rewiring
 from emulator.shaping.box.addressing import Addressing, parse
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world.link import Link, Side
+from emulator.world.links.link import Link, Side
 
 TBF = Backend(rate="tbf")
 SHOWN = """[{},{"ifindex":2,"ifname":"eth0","flags":["BROADCAST","UP"],"mtu":1400,

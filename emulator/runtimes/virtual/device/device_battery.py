@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 from ....world.battery import Battery, BatteryConstants
-from ....world.link import FRAME
+from ....world.links.link import FRAME
 from ..clock.heap import Heap
 
 STEP = 0.05

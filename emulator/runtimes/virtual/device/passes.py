@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self
 
-from ....core.cut_commands import LossGradient
-from ....core.messages import ActivationGradient, Logits, Pull, Request, UpdateSegment
-from ....core.scheduler import Scheduler
-from ....core.worker import Computed
+from ....core.cut.cut_commands import LossGradient
+from ....core.scheduling.scheduler import Scheduler
+from ....core.wire.messages import ActivationGradient, Logits, Pull, Request, UpdateSegment
+from ....core.worker.worker import Computed
 from ....layout import Segment
-from ....learners.base import Activated
+from ....learning.learners.base import Activated
 from ....vectors import Vector
 from ..learning.gradient_handle import GradientHandle, PrefetchedSegment
 

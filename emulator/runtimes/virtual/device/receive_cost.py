@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ....shaping.backend import Backend
 from ....shaping.tc import SUPERPACKET, burst, framed, segments
-from ....world.link import ETHERNET, FRAME, Side
+from ....world.links.link import ETHERNET, FRAME, Side
 
 WAKE = 33e-6
 """Seconds of a core for each packet that comes in, plus `EACH` for each frame in the packet.

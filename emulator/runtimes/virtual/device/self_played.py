@@ -1,10 +1,10 @@
 """Faults that a device plays by itself, kept in a single slot, because few devices have such
 faults."""
 
-from ....core.falsifying import VERB as FALSIFY
-from ....faults.lag import VERB as LAG
-from ....faults.lag import Lag
-from ....world.verbs import Setting
+from ....core.worker.falsifying import VERB as FALSIFY
+from ....world.faults.lag import VERB as LAG
+from ....world.faults.lag import Lag
+from ....world.faults.verbs import Setting
 
 
 class SelfPlayed:

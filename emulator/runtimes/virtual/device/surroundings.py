@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ....core.messages import Request
-from ....learners.base import Evaluation
+from ....core.wire.messages import Request
+from ....learning.learners.base import Evaluation
 from ....vectors import Vector
 from ....world.laws import Law
 from ..clock.alarms import Alarms

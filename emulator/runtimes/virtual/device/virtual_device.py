@@ -7,11 +7,11 @@ for a message holds little more than its coroutine: a fleet may have a million s
 import math
 from typing import Any, TypeAlias
 
-from ....core.cut_commands import Activate, ActivationsBack, LossAt
-from ....core.fault_draws import FaultDraws
-from ....core.kept_state import Keeper
-from ....core.messages import Leave, ModelReply, Reply, Request
-from ....core.worker import (
+from ....core.cut.cut_commands import Activate, ActivationsBack, LossAt
+from ....core.wire.messages import Leave, ModelReply, Reply, Request
+from ....core.worker.fault_draws import FaultDraws
+from ....core.worker.kept_state import Keeper
+from ....core.worker.worker import (
     Await,
     Backward,
     Begun,
@@ -21,7 +21,7 @@ from ....core.worker import (
     NodeCoroutine,
     Tell,
 )
-from ....world.verbs import Setting
+from ....world.faults.verbs import Setting
 from ..learning.gradient_handle import PrefetchedReply, PrefetchedSegment, VirtualLearner
 from ..links.network import GroupLinks
 from .passes import Pass, Passes, WholePass

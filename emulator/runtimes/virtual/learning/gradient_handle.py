@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from ....core.cut_commands import LossGradient
-from ....core.kept_state import Keeper
-from ....core.messages import Times
+from ....core.cut.cut_commands import LossGradient
+from ....core.wire.messages import Times
+from ....core.worker.kept_state import Keeper
 from ....layout import Segment
-from ....learners.base import Activated, Evaluation
+from ....learning.learners.base import Activated, Evaluation
 from ....vectors import Frames, Vector
-from ....world.verbs import Setting
+from ....world.faults.verbs import Setting
 
 LieNow: TypeAlias = Callable[[], Setting | None]
 """Returns the setting under which a device lies at this moment; None: it does not."""

@@ -11,13 +11,13 @@ from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import decode_once
 from ....core.assembly import WorkerAssembly, held_layout
-from ....core.falsifying import Falsifier
-from ....core.kept_state import Keeper
 from ....core.plan import WorkerPlan
-from ....datasets.examples import Examples, Subset
+from ....core.worker.falsifying import Falsifier
+from ....core.worker.kept_state import Keeper
 from ....layout import Layout
-from ....learners.base import Evaluation, evaluation
-from ....learners.device import CHUNK
+from ....learning.datasets.examples import Examples, Subset
+from ....learning.learners.base import Evaluation, evaluation
+from ....learning.learners.device import CHUNK
 from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, Vector
 from .gradient_handle import LieNow, VirtualLearner

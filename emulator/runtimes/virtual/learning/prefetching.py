@@ -18,16 +18,16 @@ from ....codecs.base import Codec, Encoder
 from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.feedback import StatelessEncoder
 from ....codecs.segment_encoder import SegmentEncoder
-from ....core.cut_commands import LossGradient
-from ....core.falsifying import Falsifier
-from ....core.kept_state import Keeper, go_on, kept
-from ....datasets.examples import Subset
+from ....core.cut.cut_commands import LossGradient
+from ....core.worker.falsifying import Falsifier
+from ....core.worker.kept_state import Keeper, go_on, kept
 from ....layout import Layout, Segment
-from ....learners.base import Activated
-from ....learners.batches import Batches
-from ....learners.cut_learner import DeviceNetwork
-from ....learners.local_steps import descend, draw
-from ....learners.local_training import LocalTraining
+from ....learning.datasets.examples import Subset
+from ....learning.learners.base import Activated
+from ....learning.learners.batches import Batches
+from ....learning.learners.cut_learner import DeviceNetwork
+from ....learning.learners.local_steps import descend, draw
+from ....learning.learners.local_training import LocalTraining
 from ....vectors import Frames, NotFinite, Vector
 from .gradient_handle import CutHandle, GradientHandle, LieNow
 from .job_pool import Job, Pool

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....layout import Layout
-from ....learners.cut_learner import DeviceNetwork
-from ....learners.device_graph import DeviceGraph
-from ....learners.graph import GraphEvaluator, GraphLearner
-from ....learners.numpy import NumpyEvaluator, NumpyLearner
-from ....learners.numpy_cut import NumpyDevice
+from ....learning.learners.cut_learner import DeviceNetwork
+from ....learning.learners.device_graph import DeviceGraph
+from ....learning.learners.graph import GraphEvaluator, GraphLearner
+from ....learning.learners.numpy import NumpyEvaluator, NumpyLearner
+from ....learning.learners.numpy_cut import NumpyDevice
 from ....vectors import Vector
 
 Inputs: TypeAlias = NDArray[np.float32]

@@ -15,15 +15,15 @@ from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.expected_update import expected_update
-from ....core.activation_values import ActivationCoding, CodedActivations
-from ....core.cut_commands import LossGradient
-from ....core.kept_state import Keeper
-from ....core.messages import ActivationGradient, Logits
+from ....core.cut.activation_values import ActivationCoding, CodedActivations
+from ....core.cut.cut_commands import LossGradient
 from ....core.plan import Cut
-from ....core.staging import Parts, merged
+from ....core.server.staging import Parts, merged
+from ....core.wire.messages import ActivationGradient, Logits
+from ....core.worker.kept_state import Keeper
 from ....layout import Layout, Segment
-from ....learners.base import Activated, Evaluation, Slopes
-from ....models import Model
+from ....learning.learners.base import Activated, Evaluation, Slopes
+from ....learning.models import Model
 from ....optimizers.base import OptimizerState
 from ....vectors import Buffer, Frames, Gradient, Vector
 from .gradient_handle import LieNow, VirtualLearner

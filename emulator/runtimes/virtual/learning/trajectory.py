@@ -1,6 +1,6 @@
 """The trajectory of a run: the change of the model in each step, and the gradient before the step.
 
-The implicit momentum of asynchronous training is fitted to both (`analysis/momentum.py`). A large
+The implicit momentum of asynchronous training is fitted to both (`analysis/facts/momentum.py`). A large
 model is kept as a count sketch (Charikar et al., 2002): every parameter is added, with a random
 sign, to one of a few sums. The sketch is linear, so a linear law of the steps holds for it too.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .... import chance
-from ....core.parameters import State
+from ....core.server.parameters import State
 from ....optimizers.base import OptimizerState
 from ....scenario import Scenario
 from ....vectors import Gradient, Vector

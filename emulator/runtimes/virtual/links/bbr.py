@@ -22,7 +22,7 @@ next to nothing for 200 ms, to measure the round trip; the queue of start-up, wh
 import math
 from dataclasses import dataclass
 
-from ....world.link import FRAME
+from ....world.links.link import FRAME
 from .cubic import Regrown, Regrowth
 from .tcp import Tcp
 from .windows import INITIAL, RESTART

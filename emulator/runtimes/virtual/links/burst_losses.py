@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from ....world.loss_models import Chain
+from ....world.links.loss_models import Chain
 from .windows import INITIAL, SEGMENT
 
 LEAST_TIMEOUT = 0.2

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple, TypeAlias
 
-from ....world.link import FRAME
-from ....world.loss_models import Chain
+from ....world.links.link import FRAME
+from ....world.links.loss_models import Chain
 from .burst_losses import BurstLosses
 from .cubic import Regrowth
 from .tcp import Tcp

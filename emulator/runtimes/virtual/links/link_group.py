@@ -20,7 +20,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Protocol
 
-from ....world.delay_draws import DelayDraws, Jitter
+from ....world.links.delay_draws import DelayDraws, Jitter
 from ..clock.heap import Heap
 from .connections import Connections
 from .transmission import BITS, LinkConstants, QueuedMessage, Transmission

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from ....scenario import Scenario
 from ....scenario.link_changes import start_draw
-from ....world.link import Link
-from ....world.link_course import link_course
+from ....world.links.link import Link
+from ....world.links.link_course import link_course
 from ..clock.heap import Heap
 from .network import GroupLinks
 

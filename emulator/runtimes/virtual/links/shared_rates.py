@@ -6,7 +6,7 @@ from functools import partial
 from typing import Literal
 
 from ....scenario import Group, Scenario
-from ....world.link import Side
+from ....world.links.link import Side
 from ..clock.heap import Heap
 from .acknowledged_flow import AcknowledgedFlow
 from .bottleneck_link import BottleneckLink, ServerShare

@@ -34,8 +34,8 @@ import math
 from dataclasses import dataclass
 
 from ....shaping.tc import burst
-from ....world.link import ETHERNET, FRAME, Side
-from ....world.loss_models import Chain
+from ....world.links.link import ETHERNET, FRAME, Side
+from ....world.links.loss_models import Chain
 from .burst_losses import LEAST_TIMEOUT as _LEAST_TIMEOUT
 from .burst_losses import tries
 from .cubic import Regrown, Regrowth, recover

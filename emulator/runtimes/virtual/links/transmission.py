@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from ....world.delay_draws import Jitter
-from ....world.link import FRAME
+from ....world.links.delay_draws import Jitter
+from ....world.links.link import FRAME
 from .connections import Start
 from .tcp import Tcp
 

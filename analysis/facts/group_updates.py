@@ -1,0 +1,83 @@
+"""Group updates of a run with compute groups, and the seconds per group update.
+
+A group update is one step of the server, of k = N/g updates of devices where none is missing.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..quantities import figures, percent
+from .asynchrony import groups
+from .held_model import held_updates
+from .kept_facts import fact
+from .runs import Run
+
+_SETTLING = 0.1
+"""Share of the group updates at a run's begin that does not count: all groups begin at once."""
+_FEWEST = 20
+"""Group updates that a mean is made of, at least."""
+
+
+@fact
+def measured(run: Run) -> float:
+    """Return the mean seconds between two group updates of `run`; NaN if there are too few."""
+    made = steps(run, held_updates(run)).sort_values("at", kind="stable")
+    times = made["at"].to_numpy(float)
+    first = int(_SETTLING * len(times))
+    if len(times) - first <= _FEWEST:
+        return float("nan")
+    if groups(run) != 1:
+        named = "group" if made["group"].notna().any() else "node"
+        first = _whole_cycles(made[named].to_numpy(), first)
+    return float(times[-1] - times[first]) / (len(times) - 1 - first)
+
+
+def steps(run: Run, updates: pd.DataFrame) -> pd.DataFrame:
+    """Return the first of the `updates` of `run` in each group update.
+
+    The devices of a group make a step together: their updates have the same time and `group`. With
+    a single group, or one for each device, records name none.
+    """
+    if groups(run) == 1:
+        return updates.drop_duplicates("at")
+    if updates["group"].notna().any():
+        return updates.drop_duplicates(["at", "group"])
+    return updates
+
+
+def _whole_cycles(names: NDArray[Any], first: int) -> int:
+    """Return the first index from `first` on at which the last of `names` stands, if before it.
+
+    Groups may update soon after each other and pause. A mean from an update of a group to an update
+    of the same group counts as many pauses as it should; another mean may count one more or less.
+    """
+    same = np.flatnonzero(names[first:-1] == names[-1])
+    return first + int(same[0]) if len(same) else first
+
+
+def group_updates(run: Run) -> list[tuple[str, ...]]:
+    """Return a row for each prediction in the manifest of `run`, and a row for the measurement.
+
+    Columns: name, milliseconds per group update, measured above predicted as a share. Empty without
+    a prediction.
+    """
+    predicted = run.manifest.get("hardware_efficiency") or {}
+    found = measured(run)
+    names = {
+        "formula": "predicted by the formula, for constant times",
+        "queue": "predicted by the queue, for exponential services",
+    }
+    rows = [
+        (name, figures(1e3 * predicted[key]), _above(found, predicted[key]))
+        for key, name in names.items()
+        if predicted.get(key)
+    ]
+    return [*rows, ("measured", figures(1e3 * found), "")] if rows else []
+
+
+def _above(found: float, predicted: float) -> str:
+    share = found / predicted - 1
+    return f"{'+' if share >= 0 else ''}{percent(share)}"

@@ -1,0 +1,10 @@
+"""Whether a run trained a regression, whose evaluations have an error in place of an accuracy."""
+
+from .kept_facts import fact
+from .runs import Run
+
+
+@fact
+def is_regression(run: Run) -> bool:
+    """Return whether any evaluation of `run` has a mean absolute error."""
+    return bool(run.records("evaluation")["error"].notna().any())

@@ -1,0 +1,185 @@
+"""The comparison of runs: results, and the updates, time and bytes to each target accuracy."""
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..facts import activations, asynchrony, both_directions, pulls, pushes
+from ..facts.held_model import count_updates
+from ..facts.protocol import algorithm, sentence
+from ..facts.regression import is_regression
+from ..facts.runs import Run, read
+from ..facts.targets import target_name, together
+from ..quantities import figures as number
+from ..quantities import percent, seconds, size
+from .labels import labels
+from .page import figures, write
+from .run_warnings import warnings
+
+__all__ = ["compare", "compare_html", "read", "readable", "rows", "text"]
+
+_VERBATIM = ("scenario", "algorithm", "seed", "outcome")
+_CROSSED = "activation_bytes"
+"""Column of the bytes at the cut of a model; only if a run has such a cut."""
+_WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
+    "updates": ("updates", number),
+    "duration": ("duration", seconds),
+    "updates / s": ("updates_per_second", number),
+    "final accuracy": ("final_accuracy", lambda share: percent(share, 2)),
+    "best accuracy": ("best_accuracy", lambda share: percent(share, 2)),
+    "final error": ("final_error", number),
+    "best error": ("best_error", number),
+    "pushed": ("push_bytes", size),
+    "pulled": ("pull_bytes", size),
+    "activations": (_CROSSED, size),
+    "both directions": ("both_bytes", size),
+    "ratio of pushes": ("push_ratio", number),
+    "ratio of both directions": ("traffic_ratio", number),
+}
+_SCORES = {
+    False: ("final_accuracy", "best_accuracy"),
+    True: ("final_error", "best_error"),
+}
+"""Columns of a classification and of a regression; those that no run has are left out."""
+_MOMENTUM = "implicit momentum"
+_COSTS: dict[str, tuple[str, str, Callable[[float], str]]] = {
+    "updates": ("updates", "updates", number),
+    "time": ("time", "at", seconds),
+    "bytes": ("pushed", "push_bytes", size),
+    "pulled": ("pulled", "pull_bytes", size),
+    "both": ("both directions", "both_bytes", size),
+}
+"""By the begin of a column's name: the cost in words, the evaluation's column, and its format."""
+
+
+def compare(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return a table with a row for every run of `runs`, in base units, NaN for unknown values.
+
+    Columns: `run` (its label), `scenario`, `algorithm`, `seed`, `outcome`, `updates`, `duration`
+    (s), `final_accuracy`, `best_accuracy` (fractions), of regressions `final_error`, `best_error`
+    (mean absolute errors), `push_bytes`, `pull_bytes`, `both_bytes`, `push_ratio` (dense pushes
+    over pushes, at equal updates), `traffic_ratio` (the same of both directions),
+    `updates_per_second`, with a cut model `activation_bytes`, and for each
+    target of any run the cost of its first measurement: `updates_to_90`, `time_to_90` (s),
+    `bytes_to_90` (pushed), `pulled_to_90`, `both_to_90`, and so on. If a run kept its trajectory,
+    `implicit momentum` is a sentence, fitted to all runs that differ in the seed only.
+    """
+    wanted = together(runs)
+    pairs = zip(runs, labels(runs), strict=True)
+    table = pd.DataFrame([_row(run, label, wanted) for run, label in pairs])
+    momenta = [asynchrony.sentence(asynchrony.siblings(run, runs)) for run in runs]
+    if any(momenta):
+        table[_MOMENTUM] = momenta
+    needless = [] if table[_CROSSED].any() else [_CROSSED]
+    kinds = {is_regression(run) for run in runs}
+    for regression, columns in _SCORES.items():
+        if kinds == {not regression}:
+            needless += columns
+    return table.drop(columns=needless)
+
+
+def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the comparison `table` as JSON types, with None for unknown values."""
+    return [
+        {str(key): _plain(str(key), value) for key, value in row.items()}
+        for row in table.to_dict("records")
+    ]
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the comparison `table` as text with units, with a column for every run.
+
+    Runs are columns so that the text fits a terminal or a phone.
+    """
+    verbatim = (name for name in (*_VERBATIM, _MOMENTUM) if name in table)
+    shown = {name: [str(value) for value in table[name]] for name in verbatim}
+    for name, (column, words) in _WORDED.items():
+        if column not in table:
+            continue
+        shown[name] = [words(value) for value in table[column]]
+    for column in table:
+        cost, _, target = str(column).partition("_to_")
+        if target:
+            name, _, words = _COSTS[cost]
+            cells = ["–" if math.isnan(value) else words(value) for value in table[column]]
+            shown[f"{name} to {target} %"] = cells
+    return pd.DataFrame.from_dict(shown, orient="index", columns=list(table["run"]))
+
+
+def text(table: pd.DataFrame) -> str:
+    """Return the comparison `table` as text for a terminal."""
+    return str(readable(table).to_string())
+
+
+def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = None) -> Path:
+    """Write the page `compare.html` and its figures as PNG into the folder `out`.
+
+    `agreed` is the readable table of an agreement, if the runs are of both runtimes. Returns the
+    path of the page, which is self-contained.
+    """
+    table = compare(runs)
+    names = list(table["run"])
+    with_warnings = [
+        (name, warning) for name, run in zip(names, runs, strict=True) for warning in warnings(run)
+    ]
+    return write(
+        "compare.html",
+        out / "compare.html",
+        title=" against ".join(names) if len(runs) < 4 else f"{len(runs)} runs compared",
+        runs=names,
+        facts=[(name, list(values)) for name, values in readable(table).iterrows()],
+        agreed=[] if agreed is None else list(agreed.itertuples(name=None)),
+        warnings=with_warnings,
+        protocols=list(zip(names, map(sentence, runs), strict=True)),
+        folders=[(name, str(run.folder)) for name, run in zip(names, runs, strict=True)],
+        figures=figures(runs, out),
+    )
+
+
+def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
+    held = both_directions.held(run)
+    evaluations = held.dropna(subset="accuracy")
+    updates = count_updates(run)
+    duration = run.end
+    accuracy = evaluations["accuracy"]
+    errors = held["error"].dropna().astype(float)
+    row = {
+        "run": label,
+        "scenario": run.name,
+        "algorithm": algorithm(run),
+        "seed": run.summary.get("seed", run.scenario.get("seed")),
+        "outcome": run.outcome,
+        "updates": updates,
+        "duration": duration,
+        "final_accuracy": float("nan") if accuracy.empty else float(accuracy.iloc[-1]),
+        "best_accuracy": float("nan") if accuracy.empty else float(accuracy.max()),
+        "final_error": float("nan") if errors.empty else float(errors.iloc[-1]),
+        "best_error": float(errors.min()),
+        "push_bytes": int(pushes.by_kind(run).sum()),
+        "pull_bytes": pulls.pulled(run),
+        _CROSSED: activations.cut_bytes(run).total,
+        "both_bytes": both_directions.both(run),
+        "push_ratio": pushes.ratio(run) or float("nan"),
+        "traffic_ratio": both_directions.ratio(run) or float("nan"),
+        "updates_per_second": updates / duration if duration > 0 else float("nan"),
+    }
+    for target in wanted:
+        # in binary 0.95 * 100 is below 95
+        reached = evaluations[accuracy * 100 >= target - 1e-7]
+        for cost, (_, key, _) in _COSTS.items():
+            row[f"{cost}_to_{target_name(target)}"] = (
+                float("nan") if reached.empty else float(reached[key].iloc[0])
+            )
+    return row
+
+
+def _plain(key: str, value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    # a NaN in another run makes the whole column float
+    if key.startswith(("updates_to", "bytes_to", "pulled_to", "both_to")):
+        return int(value)
+    return value.item() if hasattr(value, "item") else value

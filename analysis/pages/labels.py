@@ -1,0 +1,104 @@
+"""The labels of runs in a comparison: the facts in which the runs differ."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pandas as pd
+
+from ..facts.protocol import algorithm
+from ..facts.runs import Run
+
+_LONGEST = 44
+"""Largest number of characters of a label that leaves room for a figure."""
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """Return a unique label for every run of `runs`, made of the facts that differ between runs.
+
+    Points of a sweep are named by their values, those aside that all points share.
+    """
+    names = list(map(_shortened, _points(runs) or _runs(runs)))
+    if len(set(names)) < len(names):
+        names = [f"{name} #{number}" for number, name in enumerate(names, start=1)]
+    return names
+
+
+def _runs(runs: Sequence[Run]) -> list[str]:
+    facts = [(run.name, algorithm(run), _seed(run), run.runtime) for run in runs]
+    differing = [column for column in zip(*facts, strict=True) if len(set(column)) > 1]
+    names = [" · ".join(filter(None, row)) for row in zip(*differing, strict=True)]
+    if not names:
+        names = [run.name for run in runs]
+    if len(set(names)) < len(names):
+        ids = [run.folder.name.rpartition("-")[2] for run in runs]
+        names = [f"{name} · {id}" for name, id in zip(names, ids, strict=True)]
+    return names
+
+
+def _points(runs: Sequence[Run]) -> list[str]:
+    """Return labels from the values in which a sweep's points differ.
+
+    The list is empty if `runs` are no points of a sweep, or if the values make no unique labels.
+    """
+    values = [_items(run.point) for run in runs]
+    shared = set.intersection(*map(set, values)) if values else set()
+    different = [[item for item in items if item not in shared] for items in values]
+    paths = {item.partition("=")[0] for items in different for item in items}
+    # the last key is name enough, unless two paths share it, like the rates of two links
+    short = {path: path.rpartition(".")[2] for path in paths}
+    if len(set(short.values())) < len(short):
+        short = {path: path for path in paths}
+    names = [", ".join(_worded(item, short) for item in items) for items in different]
+    return names if all(names) and len(set(names)) == len(names) else []
+
+
+def _worded(item: str, paths: Mapping[str, str]) -> str:
+    path, equals, value = item.partition("=")
+    return f"{paths[path]}{equals}{value}"
+
+
+def _items(label: str) -> list[str]:
+    """Split `PATH=VALUE,PATH=VALUE` at the commas outside of brackets."""
+    items, depth = [""], 0
+    for letter in label:
+        depth += (letter in "{[(") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            items.append("")
+        else:
+            items[-1] += letter
+    return [item for item in items if item]
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[: _LONGEST - 16]}…{name[-15:]}"
+
+
+def stack(
+    runs: Sequence[Run], rows: Callable[[Run], pd.DataFrame], columns: Sequence[str]
+) -> pd.DataFrame:
+    """Return the frames of `rows` for all runs in one, with the run's label in the column `run`."""
+    frames = [
+        frame.assign(run=name)
+        for name, frame in zip(labels(runs), map(rows, runs), strict=True)
+        if not frame.empty
+    ]
+    wanted = ["run", *columns]
+    if not frames:
+        return pd.DataFrame(columns=wanted)
+    return pd.concat(frames, ignore_index=True)[wanted]
+
+
+def joined(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `tables` below each other, with the columns of all.
+
+    The types of columns are those of the tables with rows: pandas 2 warns of any others.
+    """
+    columns = dict.fromkeys(column for table in tables for column in table.columns)
+    full = [table for table in tables if not table.empty] or [*tables[:1]]
+    return pd.concat(full, ignore_index=True).reindex(columns=list(columns))
+
+
+def _seed(run: Run) -> str:
+    seed = run.summary.get("seed", run.scenario.get("seed"))
+    return "" if seed is None else f"seed {seed}"

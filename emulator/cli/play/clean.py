@@ -1,0 +1,74 @@
+"""`emulate clean`: remove the containers, networks and volumes of dead runs."""
+
+import sys
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import click
+
+from ...runs.folder import conductor
+from ..options import JSON_OPTION
+from ..output import echo_json
+from ..read.pages import short
+
+if TYPE_CHECKING:
+    from ...runtimes.docker.engine.owners import Owner
+
+
+@click.command(short_help="Remove the containers, networks and volumes of dead runs.")
+@click.option("--run", "run", default=None, metavar="ID", help="Clean up after this run only.")
+@click.option("--force", is_flag=True, help="Clean up after runs that are being played too.")
+@JSON_OPTION
+def clean(run: str | None, force: bool, as_json: bool) -> None:
+    """Remove the containers, networks and volumes that dead runs have left in the Docker engine.
+
+    The links that `emulate link` has made are undone, too. The emulator's label marks all of it;
+    nothing without the label is touched. Containers of a run that is being played stay, as do those
+    of a run whose lock this user cannot see, and all run folders. The exit code is 1 if something
+    could not be removed.
+
+    \b
+    emulate clean
+    """
+    from ...runtimes.docker.engine.client import connect
+    from ...runtimes.docker.engine.owners import owners, remove
+
+    client = connect()
+    wanted = [owner for owner in owners(client) if run in (None, owner.run)]
+    living = [owner for owner in wanted if not (owner.dead or owner.link)]
+    spared = [] if force else living
+    counts = dict.fromkeys(("containers", "networks", "volumes"), 0)
+    left: list[str] = []
+    for owner in wanted:
+        if owner not in spared:
+            removed = remove(client, owner)
+            counts = {kind: count + getattr(removed, kind) for kind, count in counts.items()}
+            left += removed.left
+    if as_json:
+        content = {**counts, "spared": [owner.run for owner in spared], "left": left}
+        echo_json(content, indent=None)
+        sys.exit(1 if left else 0)
+    click.echo("removed " + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    for owner in spared:
+        click.echo(f"left alone: run {owner.run} {_life(owner)}")
+    for why in left:
+        click.echo(f"emulate: {why}", err=True)
+    sys.exit(1 if left else 0)
+
+
+def _life(owner: "Owner") -> str:
+    """Return the reason for which the containers of `owner` stay, and the way to end the run."""
+    if owner.conductor is None:
+        return (
+            "may be alive, as its lock cannot be seen from here "
+            f"({owner.lock or 'the label is missing'}): end the run as the user and on the machine "
+            f"that started it; `emulate clean --run {owner.run} --force` removes it all the same"
+        )
+    if owner.folder is None:
+        return f"is just starting (process {owner.conductor})"
+    if conductor(owner.folder) is None:
+        return (
+            f"is being played, in a folder that was moved from {owner.folder}: `emulate stop` "
+            "ends it, given the folder's new place"
+        )
+    return f"is being played; `emulate stop {quote(str(short(owner.folder)))}` ends it"

@@ -1,0 +1,143 @@
+"""The functions behind `emulator.run` and `emulator.sweep`."""
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...runs.cancel import Canceled, canceling
+from ...runs.conductor import ProgressView
+from ...scenario import Override, Scenario, load
+from ...shaping.backend import DELAYS
+from ..read.played import Run, Sweep
+from .run import player
+
+if TYPE_CHECKING:
+    from ...shaping.backend import Delay
+
+Progress = Callable[[str], None]
+
+
+def play_run(
+    scenario: "str | os.PathLike[str] | Scenario",
+    on: str,
+    changes: Mapping[str, Any],
+    runs: Path,
+    progress: Progress | None,
+    shaping: "Delay | None",
+) -> Run:
+    """Play `scenario` as `emulator.run` promises."""
+    if shaping not in (None, *DELAYS):
+        raise ValueError(f"shaping={shaping!r} is not {' or '.join(map(repr, DELAYS))}")
+    if shaping and on == "virtual":
+        raise ValueError(f"shaping={shaping!r} is for containers: there are none in virtual time")
+    play = player(on, shaping)
+    if not isinstance(scenario, Scenario):
+        scenario = load(Path(scenario), overrides(changes))
+    elif changes:
+        raise ValueError("set= changes a file: give the scenario's path, or load it with overrides")
+    with interruptible():
+        return Run(*play(scenario, runs, ProgressView(progress)))
+
+
+def play_sweep(
+    file: Path,
+    over: Mapping[str, Sequence[Any]],
+    seeds: int,
+    changes: Mapping[str, Any],
+    out: Path | None,
+    runs: Path,
+    cores: int | None,
+    progress: Progress | None,
+) -> Sweep:
+    """Play the grid of `over` and `seeds` as `emulator.sweep` promises."""
+    from ...machine.host import Host
+    from ...sweeps import Grid, folder_name, sweep
+
+    if seeds < 1:
+        raise ValueError(f"seeds={seeds} is not 1 or more")
+    axes = tuple(f"{path}={_axis(path, values)}" for path, values in over.items())
+    grid = Grid(file, tuple(f"{path}={as_yaml(new)}" for path, new in changes.items()), axes, seeds)
+    points = grid.points()
+    out = out or runs / "sweeps" / folder_name(points)
+    with interruptible():
+        finished = sweep(
+            points, out, cores or Host.here().cores, _SweepSteps(progress), about=grid.plain()
+        )
+    rows = [point.row for point in finished]
+    return Sweep(out, rows, [_run(point.folder) for point in finished])
+
+
+def overrides(changes: Mapping[str, Any]) -> list[Override]:
+    """Return `changes`, new values by their paths, as overrides of a scenario."""
+    return [Override(f"{path}={as_yaml(new)}", "set") for path, new in changes.items()]
+
+
+def as_yaml(value: object) -> str:
+    """Return `value` as YAML on one line; a text is YAML already, as after `--set`.
+
+    Raises TypeError for a value that JSON cannot hold, and ValueError for NaN.
+    """
+    if isinstance(value, str | os.PathLike):
+        return os.fspath(value)
+    return json.dumps(value, allow_nan=False, default=_plain)
+
+
+def _plain(value: object) -> object:
+    """Return a number or an array of NumPy as Python's own."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{value!r} is not a value of a scenario")
+
+
+def _axis(path: str, values: Sequence[Any]) -> str:
+    """Return the `values` of a key as the text of an axis, parted by commas.
+
+    Raises TypeError for a text, which is a sequence of its characters.
+    """
+    if isinstance(values, str):
+        raise TypeError(f"over={{{path!r}: {values!r}}}: give a list of values: [{values!r}]")
+    return ",".join(map(_unparted, values))
+
+
+def _unparted(value: object) -> str:
+    """Return `value` as YAML; a text whose commas would part it is quoted."""
+    from ...sweeps import Axis
+
+    text = as_yaml(value)
+    return text if len(Axis.parse(f"x={text}").values) == 1 else json.dumps(text)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C in the block end what is being played.
+
+    An interruption that leaves no result raises KeyboardInterrupt.
+    """
+    try:
+        with canceling():
+            yield
+    except Canceled as canceled:  # a name that callers need not know
+        raise KeyboardInterrupt from canceled
+
+
+def _run(folder: Path) -> Run:
+    return Run(folder, json.loads((folder / "summary.json").read_bytes()))
+
+
+class _SweepSteps:
+    """Observer of a sweep that passes steps and finished points on to a function."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress or (lambda text: None)
+
+    def progress(self, text: str) -> None:
+        self._progress(text)
+
+    def standing(self, now: object) -> None:
+        pass
+
+    def finished(self, point: Any, now: Any) -> None:
+        self._progress(f"{now.finished}/{now.total} {point.label}")

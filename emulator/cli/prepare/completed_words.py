@@ -1,0 +1,163 @@
+"""Words that shell completion offers for arguments and options. Nothing here imports a library."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from ...errors import EmulatorError
+from ...machine.profile_folders import profile_folders
+from ...runs.folder import RUNS, find, folders
+from ..scenario_keys import offers
+from .installed_schema import installed_schema
+from .templates import question, templates
+
+_KINDS = ("devices", "links", "failures", "networks")
+_SCENARIOS = (".yaml", ".yml")
+_DEVICES = re.compile(r"^devices:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
+_GROUP = re.compile(r"^\s*-\s*\{?\s*name:\s*([\w.-]+)", re.MULTILINE)
+_PRESET = re.compile(r"(?:.*[.\]])?(profile|link)=")
+"""The part of `PATH=VALUE` before a value that may be the name of a profile."""
+_PRESETS = {"profile": "devices", "link": "links"}
+
+
+def scenario_files(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the YAML files and the folders whose paths begin with `typed`."""
+    folder, slash, start = typed.rpartition("/")
+    place = Path(folder + slash).expanduser()
+    try:
+        paths = sorted(place.iterdir())
+    except OSError:
+        return []
+    words = []
+    for path in paths:
+        hidden = path.name.startswith(".") and not start.startswith(".")
+        if path.name.startswith(start) and not hidden:
+            if path.is_dir():
+                words.append(f"{folder}{slash}{path.name}/")
+            elif path.suffix in _SCENARIOS:
+                words.append(f"{folder}{slash}{path.name}")
+    return [CompletionItem(word) for word in words]
+
+
+def paths(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Leave the completion to the shell, which knows paths."""
+    return [CompletionItem(typed, type="file")]
+
+
+def run_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the scenarios that have been run, which stand for their latest runs, and all ids."""
+    paths = folders(_runs(context))[::-1]
+    scenarios = {path.parent.name: f"latest of {path.parent.name}" for path in paths}
+    ids = {path.name.rpartition("-")[2]: f"{path.parent.name}, {path.name}" for path in paths}
+    return _matching({**scenarios, **ids}.items(), typed)
+
+
+def device_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the nodes with output in the run that stands before."""
+    try:
+        run = find(context.params.get("run") or "", _runs(context))
+    except EmulatorError:
+        return []
+    names = sorted(file.stem for file in (run / "devices").glob("*.log"))
+    return _matching(((name, "") for name in names), typed)
+
+
+def group_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the groups of devices in the scenario that stands before."""
+    # click leaves FILE among the unread words if the option still lacks its value
+    files = [context.params.get("file"), *context.args]
+    try:
+        text = Path(next(filter(None, files), "")).read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        return []
+    groups = (name for part in _DEVICES.findall(text) for name in _GROUP.findall(part))
+    return _matching(((name, "") for name in groups), typed)
+
+
+def profile_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the kinds of profiles, then the profiles that a scenario in this folder can name."""
+    names = {kind: f"all {kind}" for kind in _KINDS}
+    for kind in _KINDS:
+        for name in _profiles(kind):
+            names.setdefault(name, kind)
+    return _matching(names.items(), typed)
+
+
+def link_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the profiles of links."""
+    return _matching(((name, "") for name in _profiles("links")), typed)
+
+
+def _profiles(kind: str) -> Iterator[str]:
+    for folder in profile_folders(Path.cwd()):
+        yield from sorted(file.stem for file in (folder / kind).glob("*.yaml"))
+
+
+def study_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the papers' comparisons."""
+    from ...sweeps.studies import STUDIES
+
+    return _matching(((name, "") for name in STUDIES), typed)
+
+
+def template_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the templates of `emulate new`."""
+    return _matching(((name, question(name)) for name in templates()), typed)
+
+
+def scenario_keys(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the keys of scenarios, if `emulate schema --install` or another command has written
+    the schema.
+    """
+    found = [(offer.text, offer.about) for offer in offers(installed_schema(), typed)]
+    if key := _PRESET.match(typed):
+        found += [(f"{key[0]}{name}", "") for name in _profiles(_PRESETS[key[1]])]
+    return _matching(found, typed)
+
+
+def values_of(
+    key: str, *, files: bool = False
+) -> "Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]":
+    """Return a completion by the names that `key` of a scenario takes, and by `files` if asked."""
+
+    def complete(
+        context: click.Context, parameter: click.Parameter, typed: str
+    ) -> "list[CompletionItem[str]]":
+        texts = (offer.text for offer in offers(installed_schema(), f"{key}="))
+        names = _matching(((text.removeprefix(f"{key}="), "") for text in texts), typed)
+        return [*names, *(paths(context, parameter, typed) if files else ())]
+
+    return complete
+
+
+def _runs(context: click.Context) -> Path:
+    return Path(context.params.get("runs") or RUNS)
+
+
+def _matching(words: Iterable[tuple[str, str]], typed: str) -> "list[CompletionItem[str]]":
+    return [
+        CompletionItem(word, help=about or None) for word, about in words if word.startswith(typed)
+    ]

@@ -1,0 +1,186 @@
+"""`emulate doctor`: check whether this machine has everything that a run needs."""
+
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from ...errors import EmulatorError
+from ...machine import congestion, installed
+from ...machine.host import Host, lacks_containers
+from ..options import JSON_OPTION
+from ..output import echo_json
+
+if TYPE_CHECKING:
+    from ...runtimes.docker.engine.probing import Probed
+    from ...shaping.features import Features
+
+LEAST_MEMORY = 2 << 30
+"""Free memory that a run needs, in bytes."""
+
+NEEDED = "mnist"
+"""Data set of the quickstart; the other data sets are optional."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of `emulate doctor`: a need of runs, and whether this machine meets the need."""
+
+    what: str
+    ok: bool
+    found: str
+    remedy: str = ""
+    optional: bool = False
+    """Whether runs work without `what`."""
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def examine() -> list[Finding]:
+    """Return the findings of every check, also after a failed check."""
+    from ...learning.datasets import DATASETS
+
+    data = (_data(name) for name in DATASETS)
+    return [_host(Host.here()), _tensorflow(), *data, *_engine()]
+
+
+def _host(host: Host) -> Finding:
+    memory = f"{host.memory / 2**30:.1f} GiB of memory"
+    # equal numbers mean that the system does not tell how much memory is free
+    if host.available < host.memory:
+        memory = f"{host.available / 2**30:.1f} of {memory} free"
+    facts = f"{host.cores} cores, {memory}, kernel {host.kernel}"
+    enough = host.available >= LEAST_MEMORY
+    return Finding("host", enough, facts, "" if enough else "free some memory: 2 GiB are needed")
+
+
+def _tensorflow() -> Finding:
+    installation = installed.tensorflow()
+    if installation is None:
+        return Finding("tensorflow", False, "not installed", installed.remedy())
+    return Finding("tensorflow", True, f"{installation[1].version} ({installation[0]})")
+
+
+def _data(name: str) -> Finding:
+    from ...learning import datasets  # late: imports NumPy
+
+    try:
+        data = datasets.load(name)
+    except EmulatorError as error:
+        return Finding("data", False, str(error), optional=name != NEEDED)
+    inputs = datasets.DATASETS[name].task.inputs
+    sizes = f"{name}: {len(data.train):,} + {len(data.test):,} {inputs}, sound"
+    return Finding("data", True, sizes, optional=name != NEEDED)
+
+
+def _engine() -> list[Finding]:
+    from ...runtimes.docker.engine import client, owners
+    from ...runtimes.docker.engine.endpoint import endpoint
+
+    try:
+        engine = client.connect()
+        with client.refusals("looking at the engine"):
+            version = engine.version()["Version"]
+            left = sum(owner.dead for owner in owners.owners(engine))
+    except EmulatorError as error:
+        return [Finding("engine", False, str(error), optional=bool(lacks_containers()))]
+    sound = Finding("engine", True, f"Docker {version} at {endpoint()}")
+    return [sound, *_image(engine), _tcp(), _leftovers(left)]
+
+
+def _image(client: Any) -> list[Finding]:
+    from ...runtimes.docker.engine import probing
+    from ...runtimes.docker.images import node_image
+
+    try:
+        image = node_image.require(client)
+    except EmulatorError as error:
+        return [Finding("image", False, str(error))]
+    sound = Finding("image", True, f"{node_image.name()} {image.id[:19]}, made of this code")
+    try:
+        probed = probing.examine(client, image.id)
+    except EmulatorError as error:
+        return [sound, Finding("shaping", False, str(error))]
+    return [sound, Finding("shaping", True, service(probed.features)), _limits(probed)]
+
+
+def _limits(probed: "Probed") -> Finding:
+    """Return whether the engine sets the limits of devices, and the files that a process has."""
+    from ...runtimes.docker.engine.engine_traits import GROUPS
+
+    files = f"a process may open {probed.files:,} files"
+    if not probed.lacks:
+        found = f"the engine keeps CPU quotas, memory limits, mounts and users; {files}"
+        return Finding("limits", True, found, optional=True)
+    words = "; ".join(lack.words for lack in probed.lacks)
+    remedy = f"{GROUPS}; a scenario that needs a missing limit is refused"
+    return Finding("limits", False, f"the engine: {words}; {files}", remedy, optional=True)
+
+
+def service(features: "Features") -> str:
+    """Return in words the means of shaping rate, delay and loss with the kernel's `features`."""
+    if features.netem and features.ifb:
+        return f"rate by {_rate(features)}, delay by the kernel, loss by netem"
+    if features.tun:
+        why = "no netem here" if not features.netem else "no ifb here"
+        rate = "tbf" if features.tbf and features.ifb else "the box"
+        return f"rate by {rate}, delay by packets held behind TAP devices ({why}), loss by the box"
+    delay = (
+        "by the kernel" if features.netem else "held at the receiver (no netem, no /dev/net/tun)"
+    )
+    loss = "netem" if features.netem else "nftables" if features.nftables else "missing"
+    down = "" if features.ifb else "; no ifb, so no downlink can have a rate"
+    return f"rate by {_rate(features)}, delay {delay}, loss by {loss}{down}"
+
+
+def _rate(features: "Features") -> str:
+    """Return the kernel's means of rates."""
+    return next((way for way in ("tbf", "htb") if getattr(features, way)), "missing")
+
+
+def _tcp() -> Finding:
+    """Return the congestion control of containers, and the others that a scenario can name."""
+    from ...scenario.tcp_section import Congestion
+
+    refusals = {control: congestion.refusal(control) for control in get_args(Congestion)}
+    choice = " or ".join(control for control, refusal in refusals.items() if not refusal)
+    found = f"{congestion.default()}; a scenario may choose {choice}"
+    return Finding("tcp", True, found, "; ".join(filter(None, refusals.values())), optional=True)
+
+
+def _leftovers(runs: int) -> Finding:
+    if runs:
+        count = f"{runs} dead runs have left containers, networks or volumes in the engine"
+        return Finding("leftovers", False, count, "emulate clean", True)
+    return Finding("leftovers", True, "dead runs have left nothing", optional=True)
+
+
+@click.command(short_help="Check whether this machine has everything that a run needs.")
+@JSON_OPTION
+def doctor(as_json: bool) -> None:
+    """Check whether this machine has everything that a run needs, and name the remedies.
+
+    The checks look at memory, TensorFlow, the data sets, the Docker engine, the image, the kernel's
+    means of shaping links, the limits that the engine sets, and containers left by dead runs. The
+    exit code is 1 if a run could not be played.
+    """
+    findings = examine()
+    if as_json:
+        echo_json([finding.plain() for finding in findings])
+    else:
+        for finding in findings:
+            word, colour = _MARKS[finding.ok, finding.optional]
+            click.echo(f"{click.style(word, fg=colour)} {finding.what:<10} {finding.found}")
+            if finding.remedy:
+                click.echo(f"{'':15} -> {finding.remedy}")
+    sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
+
+
+_MARKS = {
+    (True, True): ("ok  ", "green"),
+    (True, False): ("ok  ", "green"),
+    (False, True): ("note", "yellow"),
+    (False, False): ("MISS", "red"),
+}

@@ -1,0 +1,130 @@
+"""Codings of the values that cross the cut of a model: `f32`, or `f16` for half of the bytes.
+
+`f16` clips values to ±65,504, its largest number. The gradient of a mean loss has many values below
+6e-8, the smallest number of `f16`. So gradients travel multiplied by 1024 times the number of
+examples, rounded up to a power of two (static loss scaling: Micikevicius et al., 2018, section
+3.2); the power of two makes the scaling itself exact.
+
+Activations that are not finite are never sent: the device has diverged. A gradient that is not
+finite travels as NaN alone, so that the device finds its own gradient not finite, and says so.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import WireError
+from ...learning.learners.base import Activated
+from ...vectors import Buffer, NotFinite, Vector
+from ..plan import Cut
+from ..wire.messages import ActivationGradient, Logits
+
+_F32, _F16, _LABEL = np.dtype("<f4"), np.dtype("<f2"), np.dtype("<i4")
+_LARGEST = np.float32(65_504)
+_SCALE = 1024
+"""Factor on each example's gradient in float16: values up to 64 are not clipped."""
+
+
+class ActivationCoding:
+    """A coding of activations and of their gradients, as both ends of a cut use it."""
+
+    def __init__(self, values: str) -> None:
+        """`values` is `f32` or `f16`."""
+        self._half = {"f32": False, "f16": True}[values]
+        self.item = (_F16 if self._half else _F32).itemsize
+        """Bytes of a value."""
+
+    def encode(self, activations: Vector) -> Buffer:
+        """Return the frame of `activations`; raise NotFinite if a value is not finite."""
+        if not np.isfinite(activations).all():
+            raise NotFinite("an activation is not finite")
+        return self._bytes(activations)
+
+    def decode(self, frame: Buffer) -> Vector:
+        """Return the activations in `frame`; raise WireError if a value is not finite."""
+        values = np.frombuffer(frame, _F16 if self._half else _F32)
+        if not np.isfinite(values).all():
+            raise WireError("an activation is not finite")
+        return values.astype(np.float32, copy=False)
+
+    def encode_gradient(self, gradient: Vector, rows: int) -> Buffer:
+        """Return the frame of the gradient of a mean loss over `rows` examples by the activations.
+
+        If a value is not finite, all values of the frame are NaN.
+        """
+        if not np.isfinite(gradient).all():
+            return self._bytes(np.full(gradient.shape, np.nan, np.float32))
+        return self._bytes(gradient * _scale(rows) if self._half else gradient)
+
+    def decode_gradient(self, frame: Buffer, rows: int) -> Vector:
+        """Return the gradient in `frame`, of a mean loss over `rows` examples."""
+        if not self._half:
+            return np.frombuffer(frame, _F32).astype(np.float32, copy=False)
+        return np.frombuffer(frame, _F16).astype(np.float32) / _scale(rows)
+
+    def _bytes(self, values: Vector) -> bytes:
+        if not self._half:
+            return values.astype(_F32, copy=False).tobytes()
+        return values.clip(-_LARGEST, _LARGEST).astype(_F16).tobytes()
+
+
+def _scale(rows: int) -> np.float32:
+    """Return the power of two by which gradients of a mean over `rows` examples are multiplied."""
+    return np.float32(_SCALE << (rows - 1).bit_length())
+
+
+class CodedActivations(NamedTuple):
+    """The activations of a mini-batch, as the frames of a message."""
+
+    rows: int
+    activations: Buffer
+    labels: Buffer | None
+    """None: the labels stay on the device."""
+
+
+class DeviceCoder:
+    """Codes activations, logits and gradients at the device's end of a cut."""
+
+    def __init__(self, cut: Cut) -> None:
+        self._coding = ActivationCoding(cut.values)
+        self._labels_sent = cut.labels == "sent"
+
+    def activations(self, activated: Activated) -> CodedActivations:
+        """Return the frames of `activated`; raise NotFinite if an activation is not finite."""
+        labels = encode_labels(activated.labels) if self._labels_sent else None
+        return CodedActivations(activated.rows, self._coding.encode(activated.activations), labels)
+
+    def slopes(self, answer: ActivationGradient, rows: int) -> Vector:
+        """Return the gradient by the activations of `rows` examples that `answer` holds."""
+        return self._coding.decode_gradient(answer.gradient, rows)
+
+    def logits(self, answer: Logits) -> Vector:
+        """Return the values of `answer`, row by row."""
+        return decode_f32(answer.logits)
+
+    def logit_gradient(self, gradient: Vector) -> Buffer:
+        """Return the frame of the `gradient` by the logits; raise NotFinite if it is not finite."""
+        if not np.isfinite(gradient).all():
+            raise NotFinite("a gradient by the logits is not finite")
+        return encode_f32(gradient)
+
+
+def encode_f32(values: Vector) -> Buffer:
+    """Return the frame of `values` as float32."""
+    return values.astype(_F32, copy=False).tobytes()
+
+
+def decode_f32(frame: Buffer) -> Vector:
+    """Return the float32 values in `frame`."""
+    return np.frombuffer(frame, _F32).astype(np.float32, copy=False)
+
+
+def encode_labels(labels: NDArray[Any]) -> Buffer:
+    """Return the frame of `labels` as int32."""
+    return labels.astype(_LABEL, copy=False).tobytes()
+
+
+def decode_labels(frame: Buffer) -> NDArray[np.int32]:
+    """Return the labels in `frame`, flat int32."""
+    return np.frombuffer(frame, _LABEL).astype(np.int32, copy=False)

@@ -1,0 +1,139 @@
+"""The server's model: a flat vector of parameters, and the steps that change the vector."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ...aggregation import Aggregation, Mean
+from ...modulation.base import Modulator
+from ...optimizers.base import Modulated, Optimizer, OptimizerState
+from ...optimizers.sgd import SGD
+from ...vectors import Gradient, Vector
+
+_SGD = SGD()
+_MEAN = Mean()
+
+
+class Saved(Protocol):
+    """The model as it is measured and saved."""
+
+    @property
+    def version(self) -> int: ...
+
+    def snapshot(self) -> Vector: ...
+
+    def optimizer_state(self) -> OptimizerState: ...
+
+
+class State(Saved, Protocol):
+    """The model as the server needs it. `Parameters` implements this for every run that learns."""
+
+    @property
+    def theta(self) -> Vector: ...
+
+    @property
+    def oldest(self) -> int: ...
+
+    @property
+    def everywhere(self) -> bool: ...
+
+    def apply(
+        self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
+    ) -> list[float]: ...
+
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None: ...
+
+
+class Parameters:
+    """The parameters θ, and the number of updates applied to them."""
+
+    def __init__(
+        self,
+        initial: Vector,
+        learning_rate: float,
+        modulator: Modulator,
+        version: int = 0,
+        optimizer: Optimizer = _SGD,
+        state: OptimizerState | None = None,
+        aggregation: Aggregation = _MEAN,
+    ) -> None:
+        """`state`, if it is of the kind of `optimizer`, is the state that the first step finds.
+
+        `aggregation` makes one step of several gradients.
+
+        Raises ValueError if `state` is of this kind and does not fit.
+        """
+        self.theta: Vector = initial.astype(np.float32)
+        """θ, f32[N]. `apply` changes the array in place unless a snapshot of it was handed out."""
+        self.version = version
+        self._modulator, self._aggregation = modulator, aggregation
+        self._descent, self._kind = optimizer.start(initial.size, learning_rate), optimizer.kind
+        if state is not None and state.kind == optimizer.kind:
+            self._descent.restore(state.arrays)
+        self._lent: Vector | None = None
+
+    @property
+    def oldest(self) -> int:
+        """Oldest version whose gradients can still be applied."""
+        return self._modulator.oldest
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether a step may change parameters without an entry in the gradients."""
+        return self._descent.everywhere
+
+    def apply(
+        self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
+    ) -> list[float]:
+        """Take one step along the mean of gradient / divisor, or along what the aggregation makes
+        of them; return the mean divisor of each.
+
+        `arrivals` holds pairs of a gradient and the version of the model on which it was computed,
+        `weights` their weights in the mean; None weighs all alike. Each arrival is an update and
+        raises `version` by one. With SGD a sparse gradient costs O(entries).
+        """
+        self._unlend()
+        # divisors first: gradients of one step are not stale to each other
+        divisors = [self._modulator.divisor(gradient, version) for gradient, version in arrivals]
+        gradients = [gradient for gradient, _ in arrivals]
+        shares = _shares(weights or [1] * len(arrivals))
+        step = [Modulated(*parts) for parts in zip(gradients, shares, divisors, strict=True)]
+        # a model that overflows shows in its loss; the server goes on
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._descent.step(self.theta, self._aggregation.combine(step))
+        self._modulator.applied(gradients)
+        self.version += len(arrivals)
+        return [float(np.mean(divisor)) if np.size(divisor) else 1.0 for divisor in divisors]
+
+    def snapshot(self) -> Vector:
+        """Return the model of this version, f32[N], read-only; later steps do not change it.
+
+        All callers between two steps get the same array, so the model is sent without a copy.
+        """
+        if self._lent is None:
+            self._lent = self.theta.view()
+            self._lent.flags.writeable = False
+        return self._lent
+
+    def optimizer_state(self) -> OptimizerState:
+        """Return the state of the optimizer; its arrays are not copied, and a step changes them."""
+        return OptimizerState(self._kind, self._descent.state())
+
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None:
+        """Drop the history that only gradients on models older than `version` would need.
+
+        `needed`, if not empty, holds the versions on which nodes compute, in ascending order.
+        """
+        self._modulator.forget(version, needed)
+
+    def _unlend(self) -> None:
+        """Copy θ if a snapshot was handed out: a step must not change the snapshot."""
+        if self._lent is not None:
+            self.theta, self._lent = self.theta.copy(), None
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    """Return `weights` divided by their sum."""
+    whole = sum(weights)
+    return [weight / whole for weight in weights]

@@ -1,0 +1,102 @@
+"""The model on disk. A reader sees the old file or the new file, never half a file."""
+
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Protocol
+
+from ...core.server.parameters import Saved
+from ...layout import Layout
+from ...learning.models import saved_model
+from ...learning.models.saved_model import SavedModel
+from ...log.records import CheckpointRecord
+from ...log.writing import RunLog
+from ...optimizers.base import OptimizerState
+
+
+def save(path: Path, state: Saved, layout: Layout) -> None:
+    """Write the model of `layout` in `state`, and its optimizer's state, to the npz file `path`."""
+    model = SavedModel(state.snapshot(), state.version, layout, state.optimizer_state())
+    saved_model.write(path, model)
+
+
+class Training(Protocol):
+    """The server's state, as read by chores."""
+
+    @property
+    def zero(self) -> float | None: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def model(self) -> Saved: ...
+
+    @property
+    def whole(self) -> Layout: ...
+
+    @property
+    def missing(self) -> list[str]: ...
+
+
+class Checkpoints:
+    """A Chore that saves the server's model every `every` seconds, counted from the run's zero.
+
+    With a `thread`, the thread writes a copy of the model while the server goes on, one copy at a
+    time: checkpoints that come due meanwhile become one, of the newest model. Without a `thread`,
+    `tick` returns once the file is written. The record has the time of the copy.
+    """
+
+    def __init__(
+        self,
+        server: Training,
+        every: float,
+        path: Path,
+        log: RunLog,
+        thread: Executor | None = None,
+    ) -> None:
+        self._server, self._every, self._path, self._log = server, every, path, log
+        self._thread = thread
+        self._number = 1
+        self._writing: tuple[Future[None], CheckpointRecord] | None = None
+
+    def deadline(self) -> float | None:
+        zero = self._server.zero
+        if zero is None or self._writing is not None:
+            return None  # the driver ticks twice a second, which notices the end of the writing
+        return zero + self._number * self._every
+
+    def tick(self, now: float) -> None:
+        """Begin the checkpoint that is due. Raises OSError if the disk did not take the last."""
+        if self._writing is not None and self._writing[0].done():
+            self.finish()
+        due, server = self.deadline(), self._server
+        if due is None or now < due or server.zero is None:
+            return
+        record = CheckpointRecord(now - server.zero, server.version)
+        passed = int((now - server.zero) // self._every)
+        self._number = (
+            max(self._number, passed) + 1
+        )  # not `passed + 1`: the quotient may be rounded down
+        if self._thread is None:
+            save(self._path, server.model, server.whole)
+            self._log.write(record)
+        else:
+            model = _copied(server.model, server.whole)
+            self._writing = self._thread.submit(saved_model.write, self._path, model), record
+
+    def finish(self) -> None:
+        """Wait for the checkpoint that is being written, and record it.
+
+        Raises OSError if the disk did not take it.
+        """
+        if self._writing is not None:
+            (written, record), self._writing = self._writing, None
+            written.result()
+            self._log.write(record)
+
+
+def _copied(state: Saved, layout: Layout) -> SavedModel:
+    """Return the model of `layout` in `state`, which later steps do not change."""
+    kind, arrays = state.optimizer_state()
+    copies = OptimizerState(kind, {name: array.copy() for name, array in arrays.items()})
+    return SavedModel(state.snapshot(), state.version, layout, copies)

@@ -1,0 +1,307 @@
+"""The verbs of the table, done to a container: to the part, the access link and the memory."""
+
+import signal
+from collections.abc import Callable
+from functools import partial
+
+from ...shaping.apply import apply
+from ...shaping.command import Command
+from ...transport.wake_up import wake_queues
+from ...world.faults.fault_counts import FaultCounts
+from ...world.faults.verbs import Setting
+from ...world.links.link import Link
+from ..config import GOODBYE, Delay, NodeConfig, WorkerRole
+from ..fidelity.queue_counters import Queue
+from ..link.access_link import AccessLink
+from ..link.box_end import BoxEnd
+from ..link.link_schedule import LinkSchedule
+from . import memory
+from .part_orders import PartSettings
+from .part_process import PartProcess
+from .presser import MemoryChange, Presser
+
+PARTING = 5.0
+"""Seconds that a part has to say goodbye when its device leaves."""
+
+
+class PartPowers:
+    """Power over the part and the link of a container: a method for every verb of a node.
+
+    `faults` counts the faults that hold the node, for verbs that overlap.
+    """
+
+    def __init__(self, node: NodeConfig) -> None:
+        self._node, self.clock = node, node.clock
+        boxed = node.network.boxed
+        self._box = None if boxed is None else BoxEnd(node.name, boxed)
+        self._link = AccessLink(node.network, self._box)
+        self.schedule = LinkSchedule(node.network.reshaping)
+        """The dated changes of the node's link."""
+        self.part = PartProcess(node.user, node.incarnation)
+        self.faults = FaultCounts()
+        self.settings = PartSettings()
+        """Settings of the faults that the part itself plays."""
+        self.presser = Presser()
+        """Takes memory while a fault presses the device."""
+        self.pressing: MemoryChange | None = None
+        """The press or release that is under way, during which the part stands still."""
+        self.closing = False
+        """Whether the part has been asked to end."""
+        self.parting: float | None = None
+        """Clock time at which a part that says goodbye is killed; None: no part does."""
+        self.starved = False
+        """Whether the kernel has killed the part for want of memory, and pressure still holds."""
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the part is a worker."""
+        return isinstance(self._node.part, WorkerRole)
+
+    @property
+    def link_in_force(self) -> Link | None:
+        """The link that the node should have now; None if no fault changes it."""
+        return self._link.in_force
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether the part has to stand still; a part that was asked to end never has."""
+        paused = self.faults.holds("pause") or self.pressing is not None
+        return paused and not self.closing
+
+    def box_losses(self) -> dict[str, tuple[int, int]]:
+        """Return the counts of the box as `BoxEnd.losses` does; empty without a box."""
+        return {} if self._box is None else self._box.losses()
+
+    def box_queues(self) -> dict[str, Queue]:
+        """Return the queues in the box as `BoxEnd.queues` does; empty without a box."""
+        return {} if self._box is None else self._box.queues()
+
+    def shape(self) -> None:
+        """Make the container's network the near end of the node's link. Raises DeploymentError."""
+        apply(self._node.network.shape)
+        if self._box is not None:
+            self._box.attach()
+
+    # -- the part's life -----------------------------------------------------------------------
+
+    def boot(self, anew: bool = True) -> None:
+        """Start the part, which stands still at once if it has to.
+
+        With `anew` it is the next incarnation, otherwise the present one.
+        """
+        self.settings.booted(self.part.boot(anew))
+        if self.at_rest:
+            self.pause()
+        if self.closing:  # SIGTERM may have come before there was a part to pass it on to
+            self.close()
+
+    def close(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ask the part to end, by the signal `how`; the engine grants it a few seconds."""
+        self.closing = True
+        self.part.signal(how)
+        self.part.signal(signal.SIGCONT)  # a paused part receives `how` only when it goes on
+
+    def end_part(self) -> None:
+        """Kill the part, unless the device is down."""
+        self.part.kill()
+        self.parting = None
+
+    def revive(self) -> None:
+        """Boot a part that was killed for want of memory, unless another fault forbids a boot."""
+        starved, self.starved = self.starved, False
+        if starved and not (self.closing or self.faults.ended):
+            self.part.keeps = False  # its memory was lost
+            self.boot()
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def kill(self) -> None:
+        """Cut the link, then kill the part: data that the kernel holds must not leave.
+
+        The server's process dies alone: its kernel goes on and ends the connections.
+        """
+        if self.on_device:
+            self._cut()
+        self.end_part()
+        self.part.keeps = False
+
+    def halt(self) -> None:
+        """Do as `kill`, but let the next incarnation go on from the stored state."""
+        self._cut()
+        self.end_part()
+        self.part.keeps = not self.faults.holds("kill")
+
+    def reboot(self) -> None:
+        """Boot the part as the next incarnation, from the stored state."""
+        self.start()
+
+    def start(self) -> None:
+        """Boot the part as the next incarnation, behind a cut link if a fault severs the device.
+
+        A device that has left boots in `join`.
+        """
+        if not self.part.down:
+            return
+        if self.on_device and not self.faults.holds("sever"):
+            apply(self._link.mend())
+        if not (self.faults.ended or self.starved):
+            self.boot()
+
+    def leave(self) -> None:
+        """Ask the part to say goodbye and end; a part that is paused can do neither, and is killed.
+
+        The link stays, so that the goodbye can leave.
+        """
+        self.part.keeps = False
+        if self.part.down:
+            return
+        self.parting = self.clock.now() + PARTING
+        if self.faults.holds("pause"):
+            self.end_part()
+        else:
+            self.part.signal(GOODBYE)
+
+    def join(self) -> None:
+        """Boot the part as the next incarnation; a device that is killed boots in `start`."""
+        if not (self.faults.ended or self.starved):
+            self.end_part()  # which may still be saying goodbye
+            self.boot()
+
+    def sever(self) -> None:
+        """Cut the link."""
+        self._cut()
+
+    def mend(self) -> None:
+        """Let packets through again; if the part is down, `start` does so later."""
+        if not (self.faults.holds("kill") or self.faults.holds("halt")):
+            apply(self._link.mend())
+
+    def reshape(self, setting: Setting) -> None:
+        """Change the link, in the kernel and where the part holds messages back."""
+        self._reshape(setting)
+
+    def restore(self) -> None:
+        """Give the node's own link back."""
+        self._reshape(None)
+
+    def garble(self, setting: Setting) -> None:
+        """Make the part flip bits in messages."""
+        self.settings.change("garble", setting)
+
+    def clear(self) -> None:
+        """Let the part flip no more bits."""
+        self.settings.change("garble", None)
+
+    def pause(self) -> None:
+        """Freeze the part, unless the part has to end. Sockets live on in the kernel."""
+        self.part.signal(signal.SIGSTOP)
+        if self.closing:  # perhaps just now, in the handler of SIGTERM
+            self.part.signal(signal.SIGCONT)
+
+    def resume(self) -> None:
+        """Let the part go on, unless a press or release keeps it at rest."""
+        self._wake_part()
+
+    def falsify(self, setting: Setting) -> None:
+        """Let the part send lies in place of its gradients."""
+        self.settings.change("falsify", setting)
+
+    def reform(self) -> None:
+        """Make the part send true gradients again."""
+        self.settings.change("falsify", None)
+
+    def press(self, setting: Setting) -> None:
+        """Begin to take memory, which `press_on` goes on with, while the part stands still.
+
+        If memory runs out, the kernel kills the part: its score is the highest.
+        """
+        if self.pressing is not None:  # a release
+            self.pressing.cut_short()
+        self.revive()
+        limit = memory.limit()
+        if limit is None:
+            return
+        size = round(setting["share"] * limit)
+        take = partial(self.presser.take, size, self._node.user)
+        self.pressing = MemoryChange(take, self.presser.held, self.clock)
+        self.pause()
+
+    def press_on(self) -> None:
+        """Go on with the press or release that is under way; at its end let the part go on."""
+        if self.pressing is None:
+            return
+        self.pressing.go_on()
+        if self.pressing.over:
+            self.pressing = None
+            self._wake_part()
+
+    def release(self) -> None:
+        """Begin to release the memory, which `press_on` goes on with, while the part stands still.
+
+        The supervisor reports the release, then boots a part that was killed.
+        """
+        if self.pressing is not None:  # a press, which is on record from its end to its end
+            self.pressing.cut_short()
+        if self.presser.runs:
+            free = self.presser.release
+            self.pressing = MemoryChange(free, lambda: True, self.clock, last=True)
+            self.pause()
+
+    def lag(self, setting: Setting) -> None:
+        """Make the part wait before every gradient."""
+        self.settings.change("lag", setting)
+
+    def catch_up(self) -> None:
+        """Let the part wait no more."""
+        self.settings.change("lag", None)
+
+    def _cut(self) -> None:
+        """Cut the link while the part, which shares the CPU quota of the container, stands still.
+
+        A part that is paused stays so, unless it was asked to end meanwhile.
+        """
+        self._apply_at_rest(self._link.sever)
+
+    def _reshape(self, setting: Setting | None) -> None:
+        """Change the link by `setting`. None gives the node's own link back."""
+        self._apply_at_rest(lambda: self._link.reshape(setting))
+        own = setting is None and not self.schedule.changes
+        self._tell_delay(None if own else self._link.received_delay())
+        self._wake()
+
+    def change_link(self) -> None:
+        """Make the link of the schedule the node's own; a fault in force changes it."""
+        self._apply_at_rest(lambda: self._link.change_own(self.schedule.link))
+        self._tell_delay(self._link.received_delay())
+        self._wake()
+
+    def sent_delay(self) -> Delay | None:
+        """Return the time for which the server has to hold back the node's messages from now on.
+
+        None if the schedule of the link does not change it.
+        """
+        return self._link.sent_delay() if self.schedule.changes else None
+
+    def _tell_delay(self, delay: Delay | None) -> None:
+        """Tell the part for how long it holds received messages; None: as it was configured."""
+        plain = None if delay is None else delay.plain()
+        if plain != self.settings.of("reshape"):
+            self.settings.change("reshape", plain)
+
+    def _wake(self) -> None:
+        """Wake up the queues of a slow link that has become faster."""
+        if self._link.risen and isinstance(self._node.part, WorkerRole):
+            wake_queues(self._node.part.connection.address)
+
+    def _apply_at_rest(self, commands: Callable[[], list[Command]]) -> None:
+        """Run the commands that `commands` returns, while the part stands still."""
+        self.part.signal(signal.SIGSTOP)
+        try:
+            apply(commands())
+        finally:
+            self._wake_part()
+
+    def _wake_part(self) -> None:
+        """Let the part go on, unless it has to stand still."""
+        if not self.at_rest:
+            self.part.signal(signal.SIGCONT)

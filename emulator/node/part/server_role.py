@@ -1,0 +1,170 @@
+"""The server's part: the parameter server on a socket, with its log and checkpoints on disk."""
+
+import signal
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ... import chance, schedules
+from ...core import assembly
+from ...core.cut.crossing_bytes import crossing_bytes
+from ...core.cut.cut_assembly import cut_exchange
+from ...core.cut.cut_exchange import CutExchange
+from ...core.plan import Plan
+from ...core.server.chores import Chore
+from ...core.server.parameter_server import ParameterServer
+from ...core.server.snapshot_exchange import Keep
+from ...core.worker.heartbeat import Heartbeat
+from ...learning import models
+from ...learning.models import Model, saved_model
+from ...learning.models.saved_model import SavedModel
+from ...log.writing import RunLog
+from ...shaping.hold import Hold, hold_for
+from ...transport import server_driver
+from ...transport.router import Router
+from ...world.emulated_clock import UNDILATED, EmulatedClock
+from .. import config
+from ..config import ENDINGS, PORT, ServerRole
+from ..durable.durable_server import DurableServer
+from ..durable.recovery import Resumed, recovered
+from ..link.hold_changes import DevicesHolds
+from .checkpoint import Checkpoints, save
+from .kept_versions import KeptVersions
+from .part_orders import PartOrders
+from .roll import FILE, Roll
+
+WHOLE = schedules.plain(schedules.Sequential())
+"""The schedule with which models and updates travel whole."""
+
+SLACK = 65536
+"""Bytes by which the largest honest frame may exceed the dense model, or the activations."""
+
+
+def serve(
+    part: ServerRole,
+    output: Path = config.OUTPUT,
+    port: int = PORT,
+    graph: Path = config.GRAPH,
+    clock: EmulatedClock = UNDILATED,
+) -> None:
+    """Serve until the run is over; write `run.jsonl` and `model.npz` to the folder `output`."""
+    models.register_own(graph)
+    model = models.find(part.plan.model)
+    canceled: list[str] = []
+    for reason, number in ENDINGS.items():
+        signal.signal(number, lambda *_, reason=reason: canceled.append(reason))
+    largest = largest_frame(part.plan, model) + SLACK
+    keep = KeptVersions(output).keep if part.plan.kept else None
+    with ExitStack() as opened:
+        server: ParameterServer | DurableServer
+        if part.plan.durability is None:
+            sink = opened.enter_context((output / "run.jsonl").open("ab", buffering=0))
+            log = RunLog(sink)
+            server = build(part, log, clock, keep)
+        else:
+            resumed = Resumed(part.resumes, part.resumed_at)
+            made = partial(build, part, clock=clock, keep=keep)
+            server, log = recovered(output, part.plan, made, resumed, clock)
+            opened.callback(server.close)
+        holds = _holds(part)
+        checkpoints = None
+        if part.plan.checkpoint is not None:
+            thread = opened.enter_context(ThreadPoolExecutor(1))
+            path = output / "checkpoint.npz"
+            checkpoints = Checkpoints(server, part.plan.checkpoint, path, log, thread)
+        chores: list[Chore] = [Roll(server, output / FILE), *_changes(part, holds)]
+        pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
+        address = f"tcp://*:{port}"
+        checked, cut = part.plan.worker.checked, part.plan.worker.cut is not None
+        admitted = part.guests, part.heartbeat, largest, pieces
+        with Router(address, *admitted, checked=checked, cut=cut, clock=clock) as router:
+            server_driver.serve(
+                server,
+                router,
+                holds=holds,
+                chores=(*chores, *([checkpoints] if checkpoints else [])),
+                canceled=lambda: canceled[0] if canceled else "",
+            )
+            if checkpoints:
+                checkpoints.finish()
+            save(output / "model.npz", server.model, server.whole)
+            router.close(linger=2.0)
+
+
+def build(
+    part: ServerRole, log: RunLog, clock: EmulatedClock = UNDILATED, keep: Keep | None = None
+) -> ParameterServer:
+    """Make the parameter server of `part`, on this process's `clock`; `keep` stores the versions
+    that are measured after the run."""
+    initial = config.INITIAL if part.initial else None
+    return from_plan(part.plan, log, initial, config.GRAPH, part.gathering, clock, keep)
+
+
+def from_plan(
+    plan: Plan,
+    log: RunLog,
+    initial: Path | None,
+    graph: Path,
+    gathering: float | None = None,
+    clock: EmulatedClock = UNDILATED,
+    keep: Keep | None = None,
+) -> ParameterServer:
+    """Make the parameter server of `plan`, which writes to `log`, as at the run's start.
+
+    `initial`: file of the saved model that the run begins with, or None; `graph`: folder of the
+    exported model, read if the model is cut; `gathering` and `keep` as `assembly.server` takes
+    them.
+    """
+    layout = models.find(plan.model).layout
+    saved = None if initial is None else saved_model.read(initial, layout)
+    state = assembly.parameters(plan, saved)
+    cut = _cut_exchange(plan, saved, graph) if plan.worker.cut else None
+    now = clock.now()  # behind the start of the learner, which takes seconds
+    pause = Heartbeat().interval  # no device that is alive connects more often
+    return assembly.server(
+        plan, state, log, now=now, gathering=gathering, cut=cut, pause=pause, keep=keep
+    )
+
+
+def _cut_exchange(plan: Plan, initial: SavedModel | None, graph: Path) -> CutExchange:
+    """Make the exchange of activations, with a learner of the model in `graph` in this process.
+
+    A pass occupies the process, as the server has one core: messages wait in libzmq, whose own
+    thread answers the nodes' heartbeats meanwhile.
+    """
+    from ...learning.learners.device import server_part  # not at the top: TensorFlow takes memory
+
+    assert plan.worker.cut is not None
+    learner = server_part(graph, plan.worker.cut.layer)
+    return cut_exchange(plan, learner, assembly.server_parameters(plan, initial))
+
+
+def largest_frame(plan: Plan, model: Model) -> int:
+    """Return the bytes of the largest frame of an honest device: its dense update, or activations.
+
+    A mini-batch of the whole `batch_size` bounds that of a device in a compute group.
+    """
+    worker = plan.worker
+    update = 4 * assembly.held_layout(worker, model.layout).size
+    if worker.cut is None:
+        return update
+    return max(update, crossing_bytes(model, worker.cut, worker.batch_size).largest)
+
+
+def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
+    """Make the holds that delay the messages of the nodes, by the node's name."""
+    holds = {}
+    for name, delay in part.holds.items():
+        stream = chance.server_received_delay(part.plan.worker.seed, name)
+        times = delay.delay, delay.jitter, delay.setup, delay.pace
+        if hold := hold_for(*times, stream, part.changing):
+            holds[name] = hold
+    return holds
+
+
+def _changes(part: ServerRole, holds: Mapping[str, Hold[Any]]) -> tuple[Chore, ...]:
+    """Make the chore that changes `holds` by order of the supervisor, if faults may change any."""
+    return (DevicesHolds(holds, PartOrders()),) if part.changing else ()

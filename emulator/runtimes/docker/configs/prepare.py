@@ -1,0 +1,207 @@
+"""Writes the files that the containers of a run read: configurations, shards, secrets."""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from ....learning.datasets import shard
+from ....learning.models import OwnModel
+from ....machine import congestion, packet_sizes
+from ....machine.memory_files import room_in_memory
+from ....node import config
+from ....runs.data_split import DataSplit
+from ....runs.first_costs import first_costs
+from ....runs.folder import RunFolder
+from ....runs.planning import plan
+from ....runs.plugin_sources import FOLDER, PluginSources, plugin_sources
+from ....scenario import Device, Scenario, demand
+from ....shaping.backend import Backend
+from ....transport.secrets import issue
+from ....world.roles import EVALUATOR, SERVER
+from ..earlier_lives import EarlierLives
+from ..network.ways import Ways
+from . import NodeConfigs, spec
+
+NOBODY = 65534
+"""User id of the nodes' processes when the conductor runs as root."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The files of a run's containers, and the specification of each container."""
+
+    scenario: Scenario
+    folder: RunFolder
+    configs: NodeConfigs
+    image: str
+    graph: Path
+    lives: EarlierLives | None = None
+    """The earlier lives of a run that is resumed."""
+    sources: PluginSources = PluginSources()
+    """Sources of the users' plugins of the run, which `Session.describe` has written."""
+    files: int | None = None
+    """Files that each process of the run may open; None: as many as the engine says."""
+
+    @property
+    def nodes(self) -> list[str]:
+        devices = (device.name for device in self.scenario.nodes)
+        return [SERVER, EVALUATOR, *self.gateways, *devices]
+
+    @property
+    def gateways(self) -> list[str]:
+        return [bottleneck.name for bottleneck in self.scenario.bottlenecks]
+
+    def with_ways(self, addresses: Mapping[str, str]) -> "Prepared":
+        """Return the same with packets of members that go through their gateways."""
+        members = self.scenario.bottleneck_of
+        ways = Ways({name: members[name].name for name in members}, addresses)
+        return replace(self, configs=replace(self.configs, ways=ways))
+
+    @property
+    def boxed(self) -> bool:
+        """Whether packets of any node pass the box."""
+        return bool(self.configs.boxed)
+
+    @property
+    def output(self) -> Path:
+        """Folder to which the server writes the log and the model."""
+        return self.folder.server
+
+    @property
+    def _initial(self) -> Path:
+        """The copy of the saved model that the server begins with."""
+        return self.folder.work / "initial.npz"
+
+    @cached_property
+    def _shards(self) -> Path:
+        return self.folder.work / "shards"
+
+    def write_server(self, gathering: float | None = None) -> None:
+        """Write the configuration of the server; `gathering` as in `NodeConfigs.server`."""
+        if (initial := self.scenario.training.initial) is not None:
+            # a copy, since the server's user may not be allowed to read the file itself
+            shutil.copyfile(initial, self._initial)
+        self._write(SERVER, self.configs.server(gathering))
+
+    def write_nodes(self, address: str) -> None:
+        """Write the configurations of the other nodes; they connect to the server's `address`."""
+        if self.configs.plan.evaluator is not None:
+            self._write(EVALUATOR, self.configs.evaluator(address))
+        for device in self.scenario.nodes:
+            self._write(device.name, self.configs.device(device, address))
+
+    def write_gateways(self) -> None:
+        """Write the configurations of the gateways; the addresses of all nodes must be known."""
+        for bottleneck in self.scenario.bottlenecks:
+            self._write(bottleneck.name, self.configs.gateway(bottleneck))
+
+    def _write(self, name: str, node: config.NodeConfig) -> None:
+        config.write(node, self._file(name))
+
+    def _file(self, name: str) -> Path:
+        return self.folder.work / f"{name}.json"
+
+    def container(
+        self, name: str, network: str, labels: dict[str, str], device: Device | None = None
+    ) -> spec.Container:
+        """Return the specification of the container of the node `name`.
+
+        `device` holds its quota and memory limit; None for all other nodes.
+        """
+        mounts = {str(config.PATH): self._file(name)}
+        if self.sources and name not in (EVALUATOR, *self.gateways):
+            mounts[str(config.PLUGINS)] = self.folder.path / FOLDER
+        if name == SERVER:
+            mounts[str(config.OUTPUT)] = self.output
+            if self.scenario.training.initial is not None:
+                mounts[str(config.INITIAL)] = self._initial
+            training = self.scenario.training
+            if training.cut is not None or isinstance(training.network, OwnModel):
+                mounts[str(config.GRAPH)] = self.graph
+        elif name not in self.gateways:
+            mounts[str(config.GRAPH)] = self.graph
+            mounts[str(config.SHARD)] = self._shards / name
+        return spec.Container(
+            node=name,
+            image=self.image,
+            network=network,
+            labels=labels,
+            mounts=mounts,
+            cpu=device.cpu if device else None,
+            dilation=self.configs.clock.dilation if device else 1.0,
+            memory=device.memory if device else self._limits.get(name),
+            address=self.configs.ways.addresses.get(name),
+            gateway=name in self.gateways,
+            congestion=self._congestion,
+            kept=self._kept if name in self.scenario.keepers else 0,
+            boxed=name in self.configs.boxed,
+            full_packets=name in self.configs.filling and packet_sizes.settable(),
+            files=self.files,
+        )
+
+    @cached_property
+    def _congestion(self) -> str | None:
+        """The congestion control to set; None for the host's, which need not be allowed."""
+        tcp = self.scenario.tcp
+        return None if tcp is None or tcp.congestion == congestion.default() else tcp.congestion
+
+    @property
+    def _kept(self) -> int:
+        """Bytes of two copies of a device's state: up to two f32 for each parameter, and slack."""
+        return 2 * (8 * self.scenario.training.layout.size + 2**20)
+
+    @cached_property
+    def _limits(self) -> dict[str, int]:
+        """Memory limits of the server's and the evaluator's containers, in bytes.
+
+        If the run's folder is in memory, so are the server's log and durable state, and they count
+        towards its limit. They end at the size of the file system, with the system's message.
+        """
+        needs, files = demand(self.scenario), room_in_memory(self.output)
+        return {SERVER: needs.server_limit + files, EVALUATOR: needs.evaluator_limit}
+
+
+def prepare(
+    scenario: Scenario,
+    folder: RunFolder,
+    *,
+    split: DataSplit,
+    graph: Path,
+    backend: Backend,
+    image: str,
+    files: int | None = None,
+    tell: Callable[[str], None],
+) -> Prepared:
+    """Issue the secrets, write the shards, and create the server's output folder.
+
+    `graph`: folder of the exported model; `image`: id of the nodes' image; `files` as of a
+    `Prepared`; `tell` shows a step.
+    """
+    user = os.getuid() or NOBODY
+    sources = plugin_sources(scenario, folder.path)
+    places = {text: f"{config.PLUGINS}/{place}" for text, place in sources.places.items()}
+    planned = plan(scenario, split.examples, contained=True).moved(places)
+    members = [*filter(None, [planned.evaluator]), *planned.workers]
+    guests, secrets = issue(members, encrypt=scenario.server.encrypt)
+    size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
+    configs = NodeConfigs(scenario, planned, size, guests, secrets, backend, user, priors)
+    world = Prepared(scenario, folder, configs, image, graph, sources=sources, files=files)
+    tell("shards")
+    _write_shards(split, folder.work / "shards")
+    world.output.mkdir(exist_ok=True)  # a run that is resumed has its server's state there
+    if os.getuid() == 0:
+        shutil.chown(world.output, user, user)
+    return world
+
+
+def _write_shards(split: DataSplit, shards: Path) -> None:
+    """Write the training examples of each device, and the test set of the evaluator.
+
+    Each goes to a folder in `shards` named after the node.
+    """
+    for name, indices in split.parts.items():
+        shard.write(shards / name, split.data.train.take(indices))
+    shard.write(shards / EVALUATOR, split.data.test)

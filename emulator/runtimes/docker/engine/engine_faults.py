@@ -1,0 +1,215 @@
+"""Faults on containers that the conductor plays through the engine, as changes of a CPU quota.
+
+A call to the engine takes tens of milliseconds, so threads make the calls: faults of many devices
+at one time do not wait for each other. The calls for one device come in their order.
+"""
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from docker import DockerClient
+from docker.errors import APIError, NotFound
+
+from ....world.emulated_clock import UNDILATED, EmulatedClock
+from ....world.faults import verbs
+from ....world.faults.fault_counts import FaultCounts
+from ....world.faults.powers import perform
+from ....world.faults.verbs import Action
+from ..configs import spec
+from .client import refusals
+from .container_powers import ContainerPowers
+
+TOGETHER = 8
+"""Most calls to the engine at once."""
+
+
+class Done(NamedTuple):
+    """A verb that was done to a container, or a drawn fault that overlaps another."""
+
+    now: float
+    """Reading of the emulated clock when the engine had done it."""
+    node: str
+    fact: dict[str, Any]
+    """The report, as a supervisor would make it."""
+
+
+@dataclass
+class _Order:
+    """A change of a container."""
+
+    name: str
+    """Name of the change, for errors."""
+    do: Callable[[ContainerPowers], None]
+    fact: dict[str, Any] | None
+    """The report; None: the change has no record."""
+    then: Callable[[float], None] = lambda now: None
+    """Called with the time when the change is done."""
+
+
+@dataclass
+class _Node:
+    """The faults on a device, and the calls to the engine for it."""
+
+    name: str
+    powers: ContainerPowers
+    counts: FaultCounts = field(default_factory=FaultCounts)
+    waiting: deque[_Order] = field(default_factory=deque)
+    call: Future[float | None] | None = None
+    """The call under way, which does the first of `waiting`."""
+
+
+class EngineFaults:
+    """Plays the verbs with `by="engine"` to the containers of a run. For one thread.
+
+    The engine also lifts the CPU quota of a device for another fault, as `lift` says.
+    """
+
+    def __init__(
+        self,
+        client: DockerClient,
+        run: str,
+        cpus: Mapping[str, float | None],
+        clock: EmulatedClock = UNDILATED,
+    ) -> None:
+        """`cpus` gives the CPU quota of each device in cores, undilated; None means no quota."""
+        self._clock = clock
+        self._client, self._run, self._cpus = client, run, cpus
+        self._nodes: dict[str, _Node] = {}  # devices that a fault has struck
+        self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end
+        self._tickets = 0
+        self._overlaps: list[Done] = []  # faults that came while another of the verb held a device
+        self._pool = ThreadPoolExecutor(TOGETHER)
+
+    def perform(self, action: Action, planned: float) -> None:
+        """Begin to do an `action` of the timeline, which is due at `planned`."""
+        self._obey(action, planned)
+
+    def lift(self, node: str, lifted: bool, then: Callable[[float], None]) -> None:
+        """Let the container of `node` use a whole core if `lifted`, else its quota in force.
+
+        Call `then` when that is done. A verb that comes between the two changes the quota in force.
+        """
+        do = ContainerPowers.lift if lifted else ContainerPowers.lower
+        self._order(self._node(node), _Order(f"CPU quota of {node}", do, None, then))
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call to the engine is under way."""
+        return any(node.call is not None for node in self._nodes.values())
+
+    def draw(self, node: str, drawn: Mapping[str, Any]) -> None:
+        """Begin the fault that a device has drawn, and plan its end.
+
+        `drawn` is the supervisor's report: `{"fault", "begin", "end", "setting", "lasts"}`.
+        """
+        begin = Action(drawn["begin"], node, drawn["fault"], drawn["setting"])
+        end, lasts = Action(drawn["end"], node, drawn["fault"]), drawn["lasts"]
+
+        def plan_end(now: float) -> None:
+            if lasts is not None:
+                self._tickets += 1
+                heapq.heappush(self._ends, (now + lasts, self._tickets, end))
+
+        first = self._obey(begin, None, plan_end)
+        prolongs = self._nodes[node].counts.prolongs(begin.verb, lasts)
+        if not first:  # another fault holds the device
+            now = self._clock.now()
+            plan_end(now)
+            if prolongs:
+                self._overlap(begin, now, lasts=lasts)
+
+    def _overlap(self, begin: Action, now: float, **facts: float | None) -> None:
+        fact = {"what": "overlap", "fault": begin.fault, "verb": begin.verb, **facts}
+        self._overlaps.append(Done(now, begin.node, fact))
+
+    def tick(self, now: float) -> list[Done]:
+        """Begin the ends that are due by the time `now`; return the verbs done by now.
+
+        Raises DeploymentError if the engine refused a call for a container that runs.
+        """
+        while self._ends and self._ends[0][0] <= now:
+            self._obey(heapq.heappop(self._ends)[2], None)
+        overlaps, self._overlaps = self._overlaps, []
+        return [*overlaps, *(done for name in self._nodes for done in self._finished(name))]
+
+    def close(self) -> None:
+        """Wait for the calls under way, and make no further call."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _obey(
+        self, action: Action, planned: float | None, then: Callable[[float], None] | None = None
+    ) -> bool:
+        """Let `action` be done, unless another fault of its verb holds the device."""
+        node = self._node(action.node)
+        if not node.counts.changes(action.verb, action.fault):
+            if planned is not None and action.begins:
+                self._overlap(action, self._clock.now(), planned=planned, lasts=None)
+            return False
+        fact = {
+            "what": verbs.record(action.verb),
+            "fault": node.counts.kind(action.verb),
+            "begins": action.begins,
+            "planned": planned,
+        }
+        setting = {} if action.setting is None else {"setting": action.setting}
+        order = _Order(
+            f"{action.verb} of {action.node}",
+            lambda powers: perform(powers, action.verb, action.setting),
+            {**fact, **setting},
+        )
+        if then is not None:
+            order.then = then
+        self._order(node, order)
+        return True
+
+    def _node(self, name: str) -> _Node:
+        """Return the faults on the device `name`."""
+        if name not in self._nodes:
+            container = spec.name(self._run, name)
+            powers = ContainerPowers(
+                self._client, container, self._cpus[name], self._clock.dilation
+            )
+            self._nodes[name] = _Node(name, powers)
+        return self._nodes[name]
+
+    def _order(self, node: _Node, order: _Order) -> None:
+        node.waiting.append(order)
+        self._next(node)
+
+    def _next(self, node: _Node) -> None:
+        if node.call is None and node.waiting:
+            node.call = self._pool.submit(self._call, node, node.waiting[0])
+
+    def _call(self, node: _Node, order: _Order) -> float | None:
+        """Do `order`; return the time after, None if the container runs no more."""
+        with refusals(order.name):
+            try:
+                order.do(node.powers)
+            except APIError:
+                if self._runs(node.name):
+                    raise
+                return None
+        return self._clock.now()
+
+    def _runs(self, node: str) -> bool:
+        try:
+            state = self._client.api.inspect_container(spec.name(self._run, node))["State"]
+        except NotFound:
+            return False
+        return bool(state["Running"])
+
+    def _finished(self, name: str) -> list[Done]:
+        """Take the end of the call for the device `name`, and make the next call."""
+        node = self._nodes[name]
+        if node.call is None or not node.call.done():
+            return []
+        now, order, node.call = node.call.result(), node.waiting.popleft(), None
+        self._next(node)
+        if now is None:
+            return []
+        order.then(now)
+        return [] if order.fact is None else [Done(now, name, order.fact)]

@@ -1,0 +1,86 @@
+"""The box of a run, as the conductor sees it: ready, late, dead."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from docker import DockerClient
+from docker.errors import NotFound
+
+from ....errors import DeploymentError
+from ....world.emulated_clock import UNDILATED
+from ..configs import spec
+from ..engine.client import refusals
+from ..engine.exits import Exits
+from ..engine.stdio import OutputEnded, Said
+from ..nodelogs import NodeLogs
+from ..reporting import Reports
+
+READY = 30.0
+"""Seconds that the box has until it serves."""
+
+
+class PacketBox:
+    """Hears what the container of the box prints. A run ends with the reason if the box dies."""
+
+    def __init__(self, client: DockerClient, run: str, exits: Exits, logs: NodeLogs) -> None:
+        self._client, self._run, self._exits, self._logs = client, run, exits, logs
+        self._until = UNDILATED.now() + READY
+        self.ready = False
+        """Whether the box serves."""
+
+    def hear(self, news: Said | OutputEnded, reports: Reports) -> None:
+        """Take a line of the box, or its end. Raises DeploymentError if the box is dead."""
+        if isinstance(news, OutputEnded):
+            raise DeploymentError(self._obituary())
+        fact = _fact(news.text)
+        if fact.get("box") == "ready":
+            self.ready = True
+        elif fact.get("box") == "lateness":
+            reports.late(fact)
+        elif news.text.strip():
+            self._exits.said(spec.BOX, news.text)
+            self._logs.write(spec.BOX, news.text)
+
+    def check_start(self) -> None:
+        """Raise DeploymentError if the box should serve by now, and does not."""
+        if not self.ready and UNDILATED.now() > self._until:
+            raise DeploymentError(f"the box that delays packets was not ready in {READY:.0f} s")
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Raise the death of the box in place of a DeploymentError of the block, if it is dead.
+
+        Without the box, links vanish, and nodes fail before the box's own end is heard of.
+        """
+        try:
+            yield
+        except DeploymentError as error:
+            if self._runs():
+                raise
+            raise DeploymentError(self._obituary()) from error
+
+    def _runs(self) -> bool:
+        with refusals("asking for the box that delays packets"):
+            try:
+                state = self._client.api.inspect_container(spec.name(self._run, spec.BOX))
+            except NotFound:
+                return False
+        return bool(state["State"]["Running"])
+
+    def _obituary(self) -> str:
+        reason = self._exits.container(spec.BOX).reason
+        return (
+            f"the box that delays packets ended unasked, and the links with it: {reason}; "
+            f"{self._logs.ending(spec.BOX)}"
+        )
+
+
+def _fact(text: str) -> dict[str, Any]:
+    """Return the JSON object in a line of the box; empty for other text."""
+    try:
+        fact = json.loads(text)
+    except ValueError:
+        return {}
+    return fact if isinstance(fact, dict) else {}

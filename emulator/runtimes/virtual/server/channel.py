@@ -1,0 +1,215 @@
+"""The one way between the nodes and the server in virtual time: links, cuts and reconnects."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from ....core import wire
+from ....core.wire.messages import Again, Pull, Request
+from ....core.worker.question_pace import QuestionPace
+from ..clock.heap import Heap
+from ..device.garbling_dice import Garbling
+from ..device.virtual_device import Incoming, VirtualDevice
+from .unanswered_pushes import UnansweredPushes
+
+
+class Channel:
+    """Carries messages over the nodes' links, and detects time-outs of connections."""
+
+    def __init__(
+        self,
+        clock: Heap,
+        timeout: float,
+        *,
+        encrypted: bool,
+        patches: bool,
+        durable: bool = False,
+        garbling: Garbling | None = None,
+    ) -> None:
+        """Give a connection up once its device has been silent for `timeout` seconds.
+
+        `encrypted` messages are longer on the wire. With `patches` each pull names the version of
+        the model that the device holds, so that the server can answer with a patch. With `durable`
+        pushes have numbers, and are sent again if their connection may have lost them. With
+        `garbling` messages have checksums, and faults may flip their bits.
+        """
+        self._clock, self._timeout = clock, timeout
+        self._sizes = {"encrypted": encrypted, "checked": garbling is not None}
+        self._patches, self._garbling = patches, garbling
+        self._serve: Callable[[Request], None] = _unconnected
+        self._refuse: Callable[[VirtualDevice, Request, str], None]
+        self._severed: set[str] = set()  # devices that are cut off
+        self._frozen: set[str] = set()  # devices that are paused
+        self._silent: dict[str, float] = {}  # device: since when the server hears nothing from it
+        self._down = False  # whether the server is down
+        self._broken: set[str] = set()  # devices cut off since before the server came back
+        self._pushes = UnansweredPushes() if durable else None
+        self._paces: dict[str, tuple[int, QuestionPace]] = {}  # with the incarnation, by device
+
+    def connect(
+        self,
+        serve: Callable[[Request], None],
+        refuse: Callable[[VirtualDevice, Request, str], None],
+    ) -> None:
+        """Call `serve` with requests on arrival at the server.
+
+        `refuse` is called with device, request and reason in place of a request with flipped bits.
+        """
+        self._serve, self._refuse = serve, refuse
+
+    def request(self, device: VirtualDevice, message: Request) -> int:
+        """Send `message` from `device` to the server; return its size in bytes."""
+        if self._patches and isinstance(message, Pull):
+            message = replace(message, held=device.held)
+        if self._pushes:
+            *again, message = self._pushes.before(message)
+            for push in again:
+                self._send(device, push)
+        return self._send(device, message)
+
+    def _send(self, device: VirtualDevice, message: Request) -> int:
+        size = wire.size(message, **self._sizes)
+        reason = self._garbling.flip(device, message) if self._garbling else ""
+        if reason:
+            device.links.up.send(device.number, size, self._refuse, device, message, reason)
+        else:
+            device.links.up.send(device.number, size, self._serve, message)
+        return size
+
+    def reply(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
+        """Send `message` of `size` bytes from the server to `incarnation` of `device`.
+
+        A connection does not outlive its incarnation, nor the server's process: nothing is sent if
+        either has ended.
+        """
+        if incarnation == device.incarnation and not self._down:
+            special = self._garbling or isinstance(message, Again)
+            hear = self._hear if special else VirtualDevice.hear
+            device.links.down.send(device.number, size, hear, device, incarnation, message, size)
+
+    def _hear(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
+        """Give `message` to `device`, which asks again if it is told to or if bits were flipped."""
+        if isinstance(message, Again) or (self._garbling and self._garbling.strikes(device)):
+            self._ask_again(device, incarnation)
+        else:
+            self._pace(device.name, incarnation).answer()
+            device.hear(incarnation, message, size)
+
+    def _ask_again(self, device: VirtualDevice, incarnation: int) -> None:
+        """Let `device` ask again as soon as its pace allows."""
+        now, pace = self._clock.now, self._pace(device.name, incarnation)
+        if pace.asked > now:  # the next question is planned
+            return
+        due = pace.due(now)
+        pace.ask(due)
+        if due <= now:
+            device.ask_again(incarnation)
+        else:
+            self._clock.at(due, device.ask_again, incarnation)
+
+    def _pace(self, name: str, incarnation: int) -> QuestionPace:
+        asker, pace = self._paces.get(name, (-1, QuestionPace()))
+        if asker != incarnation:
+            pace = QuestionPace()
+            self._paces[name] = incarnation, pace
+        return pace
+
+    def out_of_reach(self, device: VirtualDevice) -> bool:
+        """Return whether `device` has been silent for longer than the time-out, or the server is
+        down."""
+        if self._down:
+            return True
+        if not self._silent:
+            return False
+        return self._clock.now - self._silent.get(device.name, math.inf) >= self._timeout
+
+    def sever(self, device: VirtualDevice) -> None:
+        """Let nothing through to or from `device` until `mend`."""
+        self._severed.add(device.name)
+        self._silent.setdefault(device.name, self._clock.now)
+        device.links.cut(device.number)
+
+    def mend(self, device: VirtualDevice) -> None:
+        """Let messages pass again, on a new connection if the last connection has timed out."""
+        self._severed.discard(device.name)
+        if self._down:
+            self._resound(device)
+        elif device.name not in self._frozen:
+            self._go_on(device, severed=True)
+        elif not self.out_of_reach(device):
+            device.links.mend(device.number)
+        # else the device needs a new connection, which it makes once it thaws
+
+    def freeze(self, device: VirtualDevice) -> None:
+        """Let `device` answer no heartbeat until `thaw`; the device's kernel works on."""
+        self._frozen.add(device.name)
+        self._silent.setdefault(device.name, self._clock.now)
+
+    def thaw(self, device: VirtualDevice) -> None:
+        """Let `device` answer again, on a new connection if the last connection has timed out."""
+        if device.name not in self._frozen:  # it has booted since
+            return
+        self._frozen.discard(device.name)
+        if self._down:
+            self._resound(device)
+        elif device.name not in self._severed:
+            self._go_on(device, severed=False)
+
+    def close(self, device: VirtualDevice) -> None:
+        """Drop the connection and every message not sent yet, as after a loss of power."""
+        device.links.drop(device.number)
+        self._severed.discard(device.name)
+        self._frozen.discard(device.name)
+        self._silent.pop(device.name, None)
+        self._broken.discard(device.name)
+        if self._down:
+            device.links.cut(device.number)
+
+    # -- the server's crashes --------------------------------------------------------------------
+
+    def lose_server(self, devices: Iterable[VirtualDevice]) -> None:
+        """Break the connections of all `devices`: the server's process has died.
+
+        Later messages of a device wait for its next connection.
+        """
+        self._down = True
+        for device in devices:
+            device.links.drop(device.number)
+            device.links.cut(device.number)
+            self._note_break(device)
+
+    def find_server(self, devices: Iterable[VirtualDevice]) -> None:
+        """Connect all `devices` that are not cut off with the server's new process."""
+        self._down = False
+        for device in devices:
+            if device.name in self._severed:
+                self._broken.add(device.name)
+            elif not device.links.renew(device.number):
+                device.renew()  # the question has left already, and its answer is lost
+
+    def _resound(self, device: VirtualDevice) -> None:
+        """End the silence of `device`, unless it has another reason; there is no server to hear."""
+        if not {device.name} & (self._severed | self._frozen):
+            self._silent.pop(device.name, None)
+
+    def _note_break(self, device: VirtualDevice) -> None:
+        if self._pushes:
+            self._pushes.broke(device.name)
+            device.held = None  # the server may have come back with an older model
+
+    def _go_on(self, device: VirtualDevice, *, severed: bool) -> None:
+        """End the silence of `device`; `severed` says that the links were cut until now."""
+        gave_up = self.out_of_reach(device) or device.name in self._broken
+        self._broken.discard(device.name)
+        del self._silent[device.name]
+        if gave_up:
+            self._note_break(device)
+            if not device.links.reconnect(device.number):
+                # the device's last question has left already, and its answer is lost
+                device.renew()
+        elif severed:
+            device.links.mend(device.number)
+
+
+def _unconnected(message: Request) -> None:
+    raise RuntimeError("the channel is not connected to a server")

@@ -1,0 +1,178 @@
+"""The parameter server in virtual time: messages, timer, and processor."""
+
+import math
+from collections.abc import Mapping
+
+from ....core import wire
+from ....core.server.parameter_server import ParameterServer
+from ....core.server.seen_pushes import SeenPushes
+from ....core.wire.messages import (
+    Again,
+    ModelReply,
+    ModelSegment,
+    Patch,
+    PatchSegment,
+    Replies,
+    Reply,
+    Request,
+    Times,
+    Update,
+    UpdateSegment,
+)
+from ....errors import WireError
+from ..clock.heap import Heap
+from ..cut_times import ServerPasses
+from ..device.virtual_device import Incoming, VirtualDevice
+from ..learning.gradient_handle import GradientHandle, PrefetchedReply, PrefetchedSegment
+from .channel import Channel
+from .server_processor import ServerProcessor
+
+
+class VirtualServer:
+    """Drives a ParameterServer: requests from the channel go in, replies go back out."""
+
+    def __init__(
+        self,
+        server: ParameterServer,
+        clock: Heap,
+        channel: Channel,
+        devices: Mapping[str, VirtualDevice],
+        processor: ServerProcessor,
+        *,
+        encrypted: bool,
+        checked: bool = False,
+        passes: ServerPasses | None = None,
+    ) -> None:
+        """`devices` holds every node by name; `encrypted` messages are longer on the wire, and
+        `checked` ones, which have checksums.
+
+        `passes` times the passes through the server's part of a cut model.
+        """
+        self._server, self._clock, self._channel = server, clock, channel
+        self._devices, self._processor = devices, processor
+        self._sizes = {"encrypted": encrypted, "checked": checked}
+        self._passes = passes
+        self._planned = math.inf  # time of the earliest tick that is planned
+        self.down = False
+        """Whether the server's process is dead."""
+        self.seen: SeenPushes | None = None
+        """Pushes by which others are recognised that are sent again; None: none is."""
+        channel.connect(self._receive, self._refuse)
+
+    def arm(self) -> None:
+        """Plan the server's next tick. Halt the clock once the run is over."""
+        if self._server.over:
+            self._clock.halted = True
+            return
+        due = self._server.deadline()
+        # a deadline that moves back leaves its tick planned: the server ignores a tick too early
+        if due is not None and due < self._planned:
+            self._planned = due
+            self._clock.at(due, self._tick)
+
+    def die(self) -> None:
+        """End the server's process: messages are lost, and nothing is done."""
+        self.down = True
+
+    def come_back(self) -> None:
+        """Start the server's process again, idle."""
+        self.down = False
+        self._processor.restart()
+        self.arm()
+
+    def _tick(self) -> None:
+        self._planned = math.inf
+        if self.down:
+            return
+        self._send(self._server.tick(self._clock.now))
+        self.arm()
+
+    def _receive(self, message: Request) -> None:
+        if self.down or (self.seen and self.seen.repeats(message)):
+            return
+        now = self._clock.now
+        # an update in pieces is work once its last piece, with layer 1, is there
+        if isinstance(message, Update) or (
+            isinstance(message, UpdateSegment) and message.segment[0] == 1
+        ):
+            self._processor.take(now)
+        self._send(self._take(message, now))
+        self.arm()
+
+    def _take(self, message: Request, now: float) -> Replies:
+        """Take `message` as `ParameterServer.handle` does; a refused piece may come again."""
+        try:
+            return self._server.receive(message, now)
+        except WireError as error:
+            if self.seen:
+                self.seen.refused(message)
+            self._server.refuse(message.node, str(error), now)
+            return []
+
+    def _refuse(self, device: VirtualDevice, message: Request, reason: str) -> None:
+        """Refuse a `message` with flipped bits; if it was a question, have `device` ask again.
+
+        A device in quarantine gets no answer.
+        """
+        if self.down:
+            return
+        self._server.refuse(device.name, reason, self._clock.now)
+        asked = not isinstance(message, Update | UpdateSegment)
+        if asked and self._server.hears(device.name):
+            again = Again()
+            size = wire.size(again, **self._sizes)
+            self._channel.reply(device, device.incarnation, again, size)
+        self.arm()
+
+    def _send(self, replies: Replies) -> None:
+        now, channel = self._clock.now, self._channel
+        if self._passes:
+            for name, reply in replies:
+                self._processor.compute(now, self._passes.seconds(name, reply))
+        free = self._processor.free(now)
+        handles: dict[str, GradientHandle] = {}  # of answers in segments, by device
+        unsent: Replies = []
+        for name, reply in replies:
+            device, size = self._devices[name], wire.size(reply, **self._sizes)
+            if channel.out_of_reach(device):
+                unsent.append((name, reply))
+            elif device.works:
+                answer = self._prefetched(device, reply, handles)
+                if free > now:
+                    self._clock.at(free, channel.reply, device, device.incarnation, answer, size)
+                else:
+                    channel.reply(device, device.incarnation, answer, size)
+            elif device.coroutine is not None:
+                # the evaluator, which measures the model of this moment: no wait for the processor
+                channel.reply(device, device.incarnation, reply, size)
+            # else the device is down, which the server cannot know
+        if unsent:
+            self._server.unsent(unsent, now)
+
+    def _prefetched(
+        self, device: VirtualDevice, reply: Reply, handles: dict[str, GradientHandle]
+    ) -> Incoming:
+        """Return `reply`, or in place of a model a handle on the gradient at that model.
+
+        All pieces of an answer share the handle in `handles`.
+        """
+        learner = device.learner
+        # the server takes no step between its answer and this call, so `pulled` is of that version
+        if isinstance(reply, ModelReply | Patch) and learner is not None:
+            handle = learner.prefetch(self._server.pulled())
+            return PrefetchedReply(reply.ticket, reply.version, handle)
+        if isinstance(reply, ModelSegment | PatchSegment) and learner is not None:
+            if device.name not in handles:
+                handles[device.name] = learner.prefetch(self._server.pulled())
+            return self._piece(reply, handles[device.name])
+        return reply
+
+    def _piece(
+        self, reply: ModelSegment | PatchSegment, handle: GradientHandle
+    ) -> PrefetchedSegment:
+        """Return `reply` with `handle` in place of its parameters."""
+        place, times = self._server.layout.place(reply.segment), reply.times
+        if times is not None:  # the answer leaves when the processor is free
+            times = Times(self._processor.free(self._clock.now), times.arrived)
+        size = place.stop - place.start
+        return PrefetchedSegment(reply.ticket, reply.version, reply.segment, size, times, handle)

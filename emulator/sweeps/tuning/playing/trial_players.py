@@ -1,0 +1,174 @@
+"""Players of trials: processes side by side in virtual time, one run after the other in containers.
+
+A player yields the results of points in their order, whatever order they end in.
+"""
+
+import select
+import shutil
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from ....runs.cancel import Canceled
+from ....runs.conductor import RunView
+from ....scenario import Scenario
+from ...point import Point
+from ...point_process import PLAYING, Process
+from ...pool import Standing
+from ...preparation import prepare
+from ...sweep_folder import SweepFolder
+
+_EVERY = 0.25
+"""Wall-clock seconds between two progress reports."""
+
+Keep = Callable[[Point, Path], dict[str, Any]]
+"""Function that makes a finished point durable, and returns its facts."""
+Skip = Callable[[Point], bool]
+"""Function that returns whether the results yielded so far rule a point out."""
+
+
+class TrialView(Protocol):
+    """Observer of trials that are being played."""
+
+    def progress(self, text: str) -> None:
+        """Show a step of the preparation."""
+
+    def standing(self, now: Standing) -> None:
+        """Show the progress `now`; called a few times a second."""
+
+
+class TrialPlayer(Protocol):
+    """Plays the trials of one grid."""
+
+    def play(
+        self, points: Sequence[Point], keep: Keep, skip: Skip
+    ) -> Iterator[tuple[Point, dict[str, Any]]]:
+        """Yield the `points` in order, each with its facts; leave out points to `skip`."""
+
+
+class VirtualTrials:
+    """Plays trials in virtual time, each in a process on one core."""
+
+    def __init__(
+        self,
+        folder: SweepFolder,
+        cores: int,
+        view: TrialView,
+        command: Sequence[str] = PLAYING,
+    ) -> None:
+        self._folder, self._cores, self._view, self._command = folder, cores, view, command
+
+    def play(
+        self, points: Sequence[Point], keep: Keep, skip: Skip
+    ) -> Iterator[tuple[Point, dict[str, Any]]]:
+        """As `TrialPlayer.play`. Later points are begun ahead of time on free cores.
+
+        A point begun in vain is ended and leaves nothing behind, so the number of cores changes no
+        result.
+        """
+        waiting = list(zip(points, prepare(points, self._view.progress), strict=True))
+        playing: dict[str, Process] = {}
+        done: dict[str, dict[str, Any]] = {}
+        try:
+            for turn, point in enumerate(points):
+                if skip(point):
+                    if process := playing.pop(point.label, None):
+                        process.end()
+                    continue
+                while point.label not in done:
+                    waiting = self._start(waiting, playing, skip)
+                    self._hear(playing, done, keep)
+                    self._tell(len(points), turn, playing)
+                yield point, done[point.label]
+        finally:
+            for process in playing.values():
+                process.end()
+
+    def _start(
+        self, waiting: list[tuple[Point, Scenario]], playing: dict[str, Process], skip: Skip
+    ) -> list[tuple[Point, Scenario]]:
+        """Start processes while cores are free; return the points that still wait."""
+        while waiting and len(playing) < self._cores:
+            (point, scenario), *waiting = waiting
+            if not skip(point):
+                scratch = self._folder.scratch()
+                playing[point.label] = Process(point, scenario, scratch, self._command)
+        return waiting
+
+    def _hear(
+        self, playing: dict[str, Process], done: dict[str, dict[str, Any]], keep: Keep
+    ) -> None:
+        """Read the reports that have arrived, and keep the results of processes that ended."""
+        heard, _, _ = select.select(list(playing.values()), [], [], _EVERY)
+        for process in heard:
+            if not process.hear():
+                folder, _ = process.result()
+                done[process.point.label] = keep(process.point, folder)
+                del playing[process.point.label]
+                process.end()
+                shutil.rmtree(process.scratch, ignore_errors=True)
+
+    def _tell(self, total: int, finished: int, playing: dict[str, Process]) -> None:
+        states = tuple(
+            (label, process.step or f"{process.share:.0%}") for label, process in playing.items()
+        )
+        self._view.standing(Standing(total, finished, states))
+
+
+class ContainerTrials:
+    """Plays trials in containers, in this process and one after the other."""
+
+    def __init__(
+        self,
+        folder: SweepFolder,
+        view: TrialView,
+        play: Callable[[Scenario, Path, RunView], tuple[Path, dict[str, Any]]],
+    ) -> None:
+        """`play` plays a scenario into a new run folder inside a folder."""
+        self._folder, self._view, self._play = folder, view, play
+
+    def play(
+        self, points: Sequence[Point], keep: Keep, skip: Skip
+    ) -> Iterator[tuple[Point, dict[str, Any]]]:
+        """As `TrialPlayer.play`. Raises Canceled if a signal ended a run."""
+        for turn, point in enumerate(points):
+            if skip(point):
+                continue
+            watch = _RunWatch(self._view, point, Standing(len(points), turn))
+            scratch = self._folder.scratch()
+            folder, summary = self._play(point.scenario, scratch, watch)
+            if summary["outcome"] in ("canceled", "stopped"):
+                raise Canceled(summary["outcome"])
+            facts = keep(point, folder)
+            shutil.rmtree(scratch, ignore_errors=True)
+            yield point, facts
+
+
+class _RunWatch:
+    """Run view that shows a trial's progress in the view of the tuner."""
+
+    def __init__(self, view: TrialView, point: Point, standing: Standing) -> None:
+        self._view, self._point, self._standing = view, point, standing
+        self._due = 0.0
+
+    def take_timeline(self, timeline: Any) -> None:
+        pass
+
+    def progress(self, text: str) -> None:
+        self._tell(text)
+
+    def record(self, record: Any) -> None:
+        pass
+
+    def beat(self, now: float) -> None:
+        """Show the emulated time `now`, a few times a second."""
+        wall = time.monotonic()
+        if wall >= self._due:
+            self._due = wall + _EVERY
+            self._tell(f"{now:.1f} s")
+
+    def _tell(self, state: str) -> None:
+        before = self._standing
+        playing = ((self._point.label, state),)
+        self._view.standing(Standing(before.total, before.finished, playing))

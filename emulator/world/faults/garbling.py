@@ -1,0 +1,34 @@
+"""Bits flipped in a device's messages above TCP, under the fault `corrupt`."""
+
+from collections.abc import Sequence
+from random import Random
+
+from ... import chance
+from ...vectors import Buffer
+from .verbs import Setting
+
+VERB = "garble"
+"""The verb whose setting has the `share` of messages with flipped bits."""
+
+
+class Garbler:
+    """Flips bits in messages of one incarnation of a device, in either direction."""
+
+    def __init__(self, seed: int, device: str, incarnation: int) -> None:
+        """`seed` is the run's."""
+        self._dice = Random(chance.garbled(seed, device, incarnation))
+
+    def strikes(self, setting: Setting | None) -> bool:
+        """Draw whether the next message is garbled; without a `setting`, draw nothing."""
+        return setting is not None and self._dice.random() < setting["share"]
+
+    def garble(self, frames: Sequence[Buffer]) -> list[Buffer]:
+        """Return `frames` with one to eight bits of a single byte flipped."""
+        garbled = [bytearray(frame) for frame in frames]
+        place = self._dice.randrange(sum(map(len, garbled)))
+        for frame in garbled:
+            if place < len(frame):
+                frame[place] ^= self._dice.randrange(1, 256)
+                break
+            place -= len(frame)
+        return list(map(bytes, garbled))

@@ -1,0 +1,35 @@
+"""The times for which a straggling device waits before gradients."""
+
+from random import Random
+
+from ... import chance
+from .. import laws
+from .verbs import Setting
+
+VERB = "lag"
+"""The verb whose setting holds the law of the waits."""
+
+LONGEST = 1e8
+"""Most seconds of a wait: three years, which a sleeping process still counts exactly."""
+
+
+class Lag:
+    """Draws the waiting times of one incarnation of a device."""
+
+    def __init__(self, seed: int, device: str, incarnation: int) -> None:
+        """`seed` is the run's."""
+        self._rng = Random(chance.lag(seed, device, incarnation))
+        self._setting: Setting | None = None
+        self._law: laws.Law | None = None
+
+    def draw(self, setting: Setting | None) -> float:
+        """Return the seconds to wait before a gradient; zero, without a draw, without a `setting`.
+
+        `setting` is the setting of the verb `lag` in force, `{"delay": …}` with a law as
+        `laws.plain` writes it.
+        """
+        if setting is None:
+            return 0.0
+        if setting is not self._setting or self._law is None:  # one law serves many draws
+            self._setting, self._law = setting, laws.read(setting["delay"])
+        return min(LONGEST, float(self._law.draw(self._rng)))

@@ -1,0 +1,127 @@
+"""The rules of claims: a rule holds for numbers that bear the claim out, and for no others."""
+
+import ast
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.papers import claim_rules
+from analysis.papers.claim_rules import (
+    all_at_least,
+    all_at_most,
+    all_inside,
+    all_within,
+    falls,
+    least_inside,
+    less,
+    mean_at_least,
+    median_at_most,
+    paired_ratios,
+)
+from tests.layers import ROOT
+
+NEVER = math.inf
+NAN = math.nan
+
+Rule = Callable[..., bool]
+CASES: dict[Rule, tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = {
+    less: ([(1.0, 2.0), (1.0, NEVER)], [(2.0, 2.0), (NEVER, NEVER), (NEVER, 1.0), (NAN, 1.0)]),
+    falls: (
+        [([0.9, 0, 0],), ([0.9, 0.9, 0.3],)],
+        [
+            ([0.9, 0.5, 0.7],),
+            ([0.6, 0.3, 0.3, 0, 0.3],),
+            ([0.5, 0.5],),
+            ([0.5],),
+            ([],),
+            ([0.9, NAN, 0.3],),
+        ],
+    ),
+    least_inside: (
+        [([12.2, 9.9, 9.1, 9.1, 13.6],), ([NEVER, 2.0, NEVER],)],
+        [
+            ([9.1, 9.1, 13.6],),
+            ([3.0, 2.0, 2.0],),
+            ([1.0, 2.0, 3.0],),
+            ([NEVER] * 3,),
+            ([1.0],),
+            ([],),
+            ([NAN, 1.0, 2.0],),
+        ],
+    ),
+    all_within: (
+        [([0.02, -0.03], 0.03)],
+        [
+            ([0.02, 0.031], 0.03),
+            ([-0.04], 0.03),
+            ([0.01, NAN], 0.03),
+            ([NAN, 0.01], 0.03),
+            ([], 0.03),
+        ],
+    ),
+    all_inside: (
+        [([(0.4, 0.5, 0.6)],)],
+        [([(0.4, 0.5, 0.6), (0.710, 0.750, 0.747)],), ([(NAN, 0.5, NAN)],), ([],)],
+    ),
+    all_at_least: (
+        [([100.0, 200.0], 100)],
+        [([99.9, 200.0], 100), ([NAN, 200.0], 100), ([], 100)],
+    ),
+    mean_at_least: ([([-0.02, 0.01], -0.01)], [([-0.03, 0.0], -0.01), ([NAN], 0.0), ([], 0.0)]),
+    all_at_most: (
+        [([1.15, 0.8], 1.15)],
+        [([1.19, 0.97], 1.15), ([1.0, NEVER], 1.15), ([1.0, NAN], 1.15), ([], 1.15)],
+    ),
+    median_at_most: (
+        [([0.97, 1.1, 1.3], 1.15), ([1.0, 1.0, NEVER], 1.15)],
+        [
+            ([1.19, 1.30, 0.97], 1.15),
+            ([1.0, NEVER, NEVER], 1.15),
+            ([1.0, 1.0, NAN], 1.15),
+            ([], 1.15),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", CASES, ids=lambda rule: rule.__name__)
+def test_a_rule_holds_and_misses(rule: Rule) -> None:
+    holds, misses = CASES[rule]
+    assert all(rule(*case) is True for case in holds)
+    assert [case for case in misses if rule(*case)] == []
+
+
+def test_every_rule_has_cases() -> None:
+    tree = ast.parse(Path(claim_rules.__file__).read_text())
+    rules = {
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and ast.unparse(node.returns or tree) == "bool"
+    }
+    assert {rule.__name__ for rule in CASES} == rules
+
+
+def test_ratios_are_those_of_the_same_seed_where_medians_would_hold() -> None:
+    tuned, best = [5.44, 4.15, 4.01], [4.56, 3.18, 4.15]
+    ratios = paired_ratios(tuned, best)
+    assert [f"{ratio:.2f}" for ratio in ratios] == ["1.19", "1.31", "0.97"]
+    assert sorted(tuned)[1] / sorted(best)[1] == 1.0
+    assert not median_at_most(ratios, 1.15)
+    assert paired_ratios([NEVER], [2.0]) == [NEVER]
+    assert math.isnan(*paired_ratios([NEVER], [NEVER]))
+    with pytest.raises(ValueError, match="zip"):
+        paired_ratios([1.0], [1.0, 2.0])
+
+
+def test_verdicts_of_studies_come_from_the_rules() -> None:
+    """No other module of the studies words a verdict of its own."""
+    words = ('"holds', '"does not hold', "missed**")
+    makers = {
+        path.name
+        for path in (ROOT / "analysis" / "studies").glob("*.py")
+        if any(word in path.read_text() for word in words)
+    }
+    assert makers == {"claim_rules.py"}
