@@ -11,9 +11,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS: dict[str, tuple[str, ...]] = {
     "leaves": ("errors", "units", "layout", "vectors", "plugins", "chance"),
-    "world": ("world", "faults", "log", "machine"),
+    "world": ("world", "log", "machine"),
     "plugin families": (
-        *("models", "datasets", "learners", "codecs", "modulation", "optimizers", "pulls"),
+        *("learning", "codecs", "modulation", "optimizers", "pulls"),
         *("schedules", "synchronization", "aggregation"),
     ),
     "protocol": ("core",),

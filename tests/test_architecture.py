@@ -9,8 +9,9 @@ its own layer and of the layers below it. `make layers` draws every import in do
     a run's life      node calibration runs checks
     a run's means     scenario shaping transport
     protocol          core: no sockets, no clock, no dice
-    plugin families   models datasets learners codecs modulation optimizers pulls synchronization
-    world             world faults log machine
+    plugin families   learning codecs modulation optimizers pulls schedules synchronization
+                      aggregation
+    world             world log machine
     leaves            errors units layout vectors plugins chance
 
 `analysis` stands beside these layers: it reads the folders of runs, and imports none of them.
@@ -42,27 +43,22 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "docker": {"runtimes/docker"},
     "requests": {"runtimes/docker"},
     "tensorflow": {
-        "learners/tensorflow.py",
-        "learners/tensorflow_stages.py",
-        "learners/tensorflow_crossings.py",
-        "learners/tensorflow_network.py",
-        "learners/tensorflow_losses.py",
-        *{f"learners/tensorflow_keras{part}.py" for part in ("", "_inputs", "_layers", "_task")},
+        "learning/learners/tensorflow",
     },
-    "ctypes": {"learners", "transport"},
+    "ctypes": {"learning/learners", "transport"},
     "pydantic": {"scenario"},
     "pydantic_core": {"scenario", "units.py"},  # a quantity says how it is read, when asked
     "yaml": {"scenario"},
     "rich": {"cli"},
     "click": {"cli"},
     "analysis": {"cli"},
-    "pandas": {"cli/played.py", "datasets/own/table_file.py"},
+    "pandas": {"cli/read/played.py", "learning/datasets/own/table_file.py"},
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {"core", "node", "log", "transport"},
     "socket": {
         *{"node/fidelity", "runtimes", "shaping/box", "transport/connection.py"},
-        "node/gateway_life.py",  # netlink, in place of /proc/sys
+        "node/link/gateway_life.py",  # netlink, in place of /proc/sys
         "transport/wake_up.py",
     },
     "threading": {
@@ -74,20 +70,26 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         },
         *{"transport/farewell.py", "transport/watch.py"},
     },
-    "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweeps"},
+    "subprocess": {"calibration", "learning", "node", "runtimes", "shaping", "sweeps"},
     "time": {
-        *{"calibration", "cli", "learners/device.py", "learners/segments.py", "sweeps"},
+        *{
+            "calibration",
+            "cli",
+            "learning/learners/device.py",
+            "learning/learners/segments.py",
+            "sweeps",
+        },
         *{"world/emulated_clock.py", "world/pace.py"},  # which the nodes of a run use
         *{"node/durable/durable_server.py", "node/supervisor_reports.py", "transport/watch.py"},
         *{"machine/host.py", "node/fidelity/echo_wire.py"},
-        *{f"runtimes/docker/{name}.py" for name in ("cleanup", "exits")},
+        *{f"runtimes/docker/engine/{name}.py" for name in ("cleanup", "exits")},
         "runtimes/virtual/virtual_runtime.py",
         "shaping/box",
     },
-    "datetime": {"calibration", "cli/export_run.py", "runs"},
+    "datetime": {"calibration", "cli/read/export_run.py", "runs"},
     "random": {
         "chance.py",
-        *{"faults", "world/delay_draws.py", "world/laws.py", "world/loss_models.py"},
+        *{"world/faults", "world/laws.py", "world/links"},
         *{"runtimes/virtual", "scenario", "shaping", "transport"},
     },
     "secrets": {"runs/folder.py", "transport"},

@@ -11,7 +11,7 @@ from emulator.world.faults.verbs import VERBS
 from tests.layers import FILES, ROOT, imports, module_name, tree
 
 SHIPPED = [*FILES, *sorted((ROOT / "analysis").rglob("*.py"))]
-TEMPLATES = sorted((ROOT / "analysis").glob("*.html"))
+TEMPLATES = sorted((ROOT / "analysis").rglob("*.html"))
 NOT_IMPORTED = {
     "emulator.node.link.box_life": "started by a container",
     "emulator.node.engine_probe": "started in a container by the probe of an engine",
@@ -25,17 +25,17 @@ NOT_IMPORTED = {
     "emulator.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learning.datasets.own.call_function": "started by the reader of functions",
     "emulator.learning.learners.tensorflow.keras_export": "started by the export of own models",
-    "analysis.agreement": "imported by `emulator.cli.read.analysis_package`",
-    "analysis.fault_gantt": "imported by `emulator.cli.read.analysis_package`",
-    "analysis.link_trace": "imported by `emulator.cli.read.analysis_package`",
-    "analysis.predicted_rates": "imported by `emulator.cli.read.analysis_package`",
-    "analysis.split_picture": "imported by `emulator.cli.read.analysis_package`",
-    "analysis.report": "imported by `emulator.cli.read.analysis_package`",
-    "analysis.tunings": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.facts.agreement": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.pictures.fault_gantt": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.pictures.link_trace": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.pictures.predicted_rates": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.pictures.split_picture": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.pages.report": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.pictures.tunings": "imported by `emulator.cli.read.analysis_package`",
 }
 """Modules without an import in the package, each with its use."""
 
-FOUND_BY_FAMILY = ("emulator.world.faults.", "analysis.figures.", "analysis.studies.")
+FOUND_BY_FAMILY = ("emulator.world.faults.", "analysis.figures.", "analysis.papers.")
 """Each package imports all of its modules, whatever their names."""
 
 READ_BY_OTHERS = {

@@ -57,8 +57,8 @@ data, config.GRAPH = map(Path, sys.argv[1:])
 config.SHARD, node = data, config.read(data / {_FILE!r})
 role.work(node, node.part, 0, goes_on=False)
 """
-"""The child's code: `emulator.node.part.role`, with folders of this host in place of a container's. The
-child ends at the end of standard input, as in a container."""
+"""The child's code: `emulator.node.part.role`, with folders of this host in place of a container's.
+The child ends at the end of standard input, as in a container."""
 
 
 @contextmanager

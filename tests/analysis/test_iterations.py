@@ -120,7 +120,7 @@ def _result(node: str) -> PlainRecord:
 def test_the_devices_of_a_large_group_share_a_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.schedule_table.MOST_DEVICES", 2)
+    monkeypatch.setattr("analysis.tables.schedule_table.MOST_DEVICES", 2)
     names = ["home-0", "home-1", "home-2"]
     plans = [planned(name, 0.1, 1) for name in names]
     results = [realised(name, 9.0, 10, DICE) for name in names]

@@ -218,7 +218,7 @@ def test_a_report_that_cannot_be_written(emulate: Emulate, monkeypatch: pytest.M
     def full(folder: Path, figures: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("analysis.report.report", full)
+    monkeypatch.setattr("analysis.pages.report.report", full)
     result = played(emulate, monkeypatch)
     assert result.err.startswith("emulate: cannot draw the report of ")
     assert "No space left on device" in result.err and "Traceback" not in result.err

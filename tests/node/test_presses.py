@@ -53,7 +53,7 @@ class Device:
         self.now, self.holds = 100.0, False
         monkeypatch.setattr("emulator.node.part.part_powers.apply", lambda commands: None)
         monkeypatch.setattr("emulator.node.part.memory.limit", lambda: 256 << 20)
-        for module in ("supervisor", "presser"):
+        for module in ("supervisor", "part.presser"):
             monkeypatch.setattr(f"emulator.node.{module}.say", self._say)
         monkeypatch.setattr(presser, "_NUMBERS", itertools.count(1))
         self.supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))

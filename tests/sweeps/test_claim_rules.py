@@ -121,7 +121,7 @@ def test_verdicts_of_studies_come_from_the_rules() -> None:
     words = ('"holds', '"does not hold', "missed**")
     makers = {
         path.name
-        for path in (ROOT / "analysis" / "studies").glob("*.py")
+        for path in (ROOT / "analysis" / "papers").glob("*.py")
         if any(word in path.read_text() for word in words)
     }
     assert makers == {"claim_rules.py"}

@@ -21,7 +21,7 @@ import numpy as np
 from emulator.codecs import Dense, StatelessEncoder
 from emulator.core.worker.heartbeat import Heartbeat
 from emulator.core.wire.messages import ModelReply
-from emulator.core.worker import worker
+from emulator.core.worker.worker import worker
 from emulator.layout import Layout, Variable
 from emulator.node.config import GOODBYE
 from emulator.transport import node_driver

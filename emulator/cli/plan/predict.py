@@ -107,7 +107,9 @@ def predict(
         _print(efficiency, rows, saturation, notes)
     if figure is not None:
         with figure_drawn(figure, to_stderr=as_json):
-            analysis("predicted_rates").png([asdict(row) for row in rows], saturation, figure)
+            analysis("pictures.predicted_rates").png(
+                [asdict(row) for row in rows], saturation, figure
+            )
 
 
 def _from_costs(

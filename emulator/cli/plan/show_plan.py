@@ -224,7 +224,7 @@ def draw_plan(planned: "FaultPlan", figure: Path) -> None:
     """Draw `planned` into the file `figure`."""
     rows = [(fault.node, fault.fault, fault.at, fault.until) for fault in planned.faults]
     expected = [(fault.fault, fault.per_iteration, len(fault.nodes)) for fault in planned.expected]
-    drawn = analysis("fault_gantt").png
+    drawn = analysis("pictures.fault_gantt").png
     batteries = sum(len(row.nodes) for row in planned.batteries)
     about = {"title": planned.name, "expected": expected, "batteries": batteries}
     drawn(rows, planned.nodes, planned.end, figure, **about)

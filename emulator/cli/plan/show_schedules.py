@@ -196,5 +196,5 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
 
 
 def _draw(planned: "list[PlannedSchedules]", figure: Path) -> None:
-    gantt = analysis("gantt")
+    gantt = analysis("pictures.gantt")
     gantt.png({plans.device: plans.gantt_rows(gantt) for plans in planned}, figure)

@@ -109,7 +109,9 @@ def trace(
         rows = [tuple(sample) for sample in read.samples]
         title = f"{file.name} ({', '.join(filter(None, (known, shown)))})"
         with figure_drawn(figure, to_stderr=as_json or target is not None):
-            analysis("link_trace").png(rows, read.end, figure, title=title, rounds=1 + loop)
+            analysis("pictures.link_trace").png(
+                rows, read.end, figure, title=title, rounds=1 + loop
+            )
 
 
 def _read(file: Path, kind: str, way: "Way", scale: float) -> "LinkTrace":

@@ -135,7 +135,11 @@ def _warn(before: float, after: float) -> None:
 def _tell(
     folders: dict[str, Path], speed: dict[str, float], out: Path | None, *, as_json: bool
 ) -> None:
-    agreement, compare, read = analysis("agreement"), analysis("compare"), analysis().read
+    agreement, compare, read = (
+        analysis("facts.agreement"),
+        analysis("pages.compare"),
+        analysis().read,
+    )
     with runs_readable():
         docker, virtual = read(folders["docker"]), read(folders["virtual"])
         table = agreement.agreement(docker, virtual)

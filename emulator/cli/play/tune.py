@@ -176,13 +176,13 @@ def tune(
         click.echo(f"emulate: interrupted: {where}", err=True)
         sys.exit(130)
     with drawable(out):
-        drawn = analysis("tunings").draw(out / "tuning.json", out / "probes.png")
+        drawn = analysis("pictures.tunings").draw(out / "tuning.json", out / "probes.png")
     if as_json:
         echo_json({**tuned.report, "tuned": str(tuned.scenario)})
         return
     _print(tuned)
     if options.baselines:
-        compared = analysis("tunings").comparison([out / "tuning.json"])
+        compared = analysis("pictures.tunings").comparison([out / "tuning.json"])
         click.echo(f"\n{compared.drop(columns=['scenario', 'seed']).to_string(index=False)}\n")
     for name, path in (("table", out / "table.csv"), ("figure", drawn), ("tuned", tuned.scenario)):
         click.echo(f"{name:<12} {short(path)}")

@@ -198,7 +198,7 @@ def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
         figure = _default_figure(shares.description.name)
     if figure is not None:
         with figure_drawn(figure, to_stderr=as_json):
-            analysis("split_picture").png(
+            analysis("pictures.split_picture").png(
                 list(shares.parts),
                 shares.columns,
                 shares.counts,

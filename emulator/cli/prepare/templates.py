@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-_PACKAGE = Path(__file__).parents[1]
+_PACKAGE = Path(__file__).parents[2]
 _SHIPPED = tuple(
     folder / name
     for folder in (_PACKAGE.parent / "scenarios", _PACKAGE)

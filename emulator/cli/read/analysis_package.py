@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 _OWN_NAME = "emulator.analysis"
-_IN_WHEEL = Path(__file__).parents[1] / "analysis"
-_CHECKOUT = Path(__file__).parents[2] / "analysis" / "__init__.py"
+_IN_WHEEL = Path(__file__).parents[2] / "analysis"
+_CHECKOUT = Path(__file__).parents[3] / "analysis" / "__init__.py"
 
 
 def analysis(module: str = "") -> Any:

@@ -76,7 +76,7 @@ def _distinct(names: tuple[str, ...], runs: Path) -> list[Path]:
 
 
 def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> None:
-    comparing = analysis("compare")
+    comparing = analysis("pages.compare")
 
     with runs_readable():
         compared = [comparing.read(folder) for folder in folders]

@@ -34,7 +34,7 @@ def draw(folder: Path, figures: "Sequence[KeptFigure]" = ()) -> Path:
 
     try:
         with runs_readable():
-            return Path(analysis("report").report(folder, own_figures(folder, figures)))
+            return Path(analysis("pages.report").report(folder, own_figures(folder, figures)))
     except OSError as error:
         raise EmulatorError(f"cannot draw the report of {folder}: {error}") from error
 
@@ -100,7 +100,7 @@ def figure_drawn(file: Path, *, to_stderr: bool = False) -> Iterator[None]:
 
 def page_files() -> list[str]:
     """Return the names of the files of a comparison's page, drawn or not."""
-    name = analysis("drawing").name
+    name = analysis("pictures.drawing").name
     return ["compare.html", *(f"{name(figure)}.png" for figure in analysis().FIGURES)]
 
 

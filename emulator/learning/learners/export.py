@@ -103,7 +103,7 @@ def _digest() -> str:
     sources = sorted(Path(models.__file__).parent.glob("*.py"))
     sources += [Path(file) for file in (layout.__file__, graph.__file__, layered_graph.__file__)]
     sources += [Path(crossings.__file__), Path(__file__).with_name("keras_request.py")]
-    sources += sorted(Path(__file__).parent.glob("tensorflow*.py"))
+    sources += sorted(Path(__file__).with_name("tensorflow").glob("*.py"))
     return sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 
 

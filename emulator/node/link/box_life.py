@@ -1,6 +1,7 @@
 """The first process of the box's container: the box, for as long as the conductor lives.
 
-Run as `python3 -m emulator.node.link.box_life ARGUMENTS`, with the arguments of `emulator.shaping.box`.
+Run as `python3 -m emulator.node.link.box_life ARGUMENTS`, with the arguments of
+`emulator.shaping.box`.
 When standard input ends, the conductor is gone, and the box is asked to end.
 """
 

@@ -1,8 +1,8 @@
 """The near end of a link of a foreign container: the first process of a sidecar in its network.
 
-Run as `python3 -m emulator.node.link.foreign_end NAME LINK BACKEND`, with the container's name, which
-names the random draws of its link, and the link and the mechanisms as JSON. SIGTERM undoes the
-link, and ends the process.
+Run as `python3 -m emulator.node.link.foreign_end NAME LINK BACKEND`, with the container's name,
+which names the random draws of its link, and the link and the mechanisms as JSON. SIGTERM undoes
+the link, and ends the process.
 """
 
 import json

@@ -21,7 +21,7 @@ from emulator.learning.models.mlp import mlp
 from emulator.learning.models.task import Task
 from tests.fakes.line_learner import Line
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PERCEPTRONS = pytest.mark.parametrize(
     "name", ["digits-mlp", "mnist-mlp", "digits-softmax", "mnist-softmax"]
 )
@@ -204,6 +204,7 @@ def test_what_does_not_fit_is_refused() -> None:
 
 
 def test_it_needs_no_tensorflow() -> None:
-    code = "import sys, emulator.learning.learners.numpy; print({'tensorflow', 'zmq'} & set(sys.modules))"
+    code = "import sys, emulator.learning.learners.numpy\n"
+    code += "print({'tensorflow', 'zmq'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "set()\n", done.stderr

@@ -96,7 +96,7 @@ class Counting(Engine):
 
 
 def _edit(package: Path) -> None:
-    (package / "core/server.py").write_text("theta = 1\n")
+    (package / "core/server/parameter_server.py").write_text("theta = 1\n")
 
 
 def _add(package: Path) -> None:
@@ -104,13 +104,13 @@ def _add(package: Path) -> None:
 
 
 def _rename(package: Path) -> None:
-    (package / "core/server.py").rename(package / "core/service.py")
+    (package / "core/server/parameter_server.py").rename(package / "core/server/service.py")
 
 
 def _shift(package: Path) -> None:
     """All the bytes in the same order, but in other files."""
     (package / "__init__.py").write_text("theta = 0\n")
-    (package / "core/server.py").write_text("")
+    (package / "core/server/parameter_server.py").write_text("")
 
 
 def _rebase(package: Path) -> None:
@@ -126,7 +126,7 @@ def test_digest_sees_every_change(package: Path, change: Any) -> None:
 
 def test_digest_ignores_dates_and_what_python_leaves_behind(package: Path) -> None:
     before = node_image.digest(package)
-    os.utime(package / "core/server.py", (0, 0))
+    os.utime(package / "core/server/parameter_server.py", (0, 0))
     (package / "core/__pycache__").mkdir()
     (package / "core/__pycache__/server.cpython-311.pyc").write_bytes(b"\0")
     assert node_image.digest(package) == before

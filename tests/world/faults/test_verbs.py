@@ -22,7 +22,7 @@ from emulator.world.faults.verbs import VERBS, Action, row
 from tests.layers import tree
 from tests.world.faults.test_faults import VERBS_OF_KINDS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NAMES = {name for verb in VERBS for name in (verb.name, verb.undone_by)}
 WORDS = NAMES | {what for verb in VERBS for what in (verb.record, verb.undone_record)}
 

@@ -1,6 +1,7 @@
-"""Calls a function that returns data: `python -m emulator.learning.datasets.own.call_function REF FOLDER`.
+"""Calls a function that returns data, in a process of its own.
 
-FOLDER gets the arrays as an npz file, or the mistakes as JSON.
+`python -m emulator.learning.datasets.own.call_function REF FOLDER`: FOLDER gets the arrays as
+an npz file, or the mistakes as JSON.
 """
 
 import json

@@ -19,7 +19,7 @@ from .read_data import ReadData
 ARRAYS, MISTAKES = "arrays.npz", "mistakes.json"
 """Files that the process writes: the arrays, or the reasons for which there are none."""
 
-_ROOT = str(Path(__file__).parents[3])
+_ROOT = str(Path(__file__).parents[4])
 """Folder of the package, which the process imports too."""
 
 

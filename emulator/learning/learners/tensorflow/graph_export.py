@@ -1,6 +1,7 @@
 """Export of a model's graphs: gradient, evaluation, and the layers apart from each other.
 
-`python -m emulator.learning.learners.tensorflow.graph_export MODEL FOLDER` fills the folder for a model of the zoo.
+`python -m emulator.learning.learners.tensorflow.graph_export MODEL FOLDER` fills the folder for a
+model of the zoo.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Export of an own Keras model: its graphs, its description, and its initial weights.
 
-`python -m emulator.learning.learners.tensorflow.keras_export` reads a request as JSON from standard input, and
-writes what is wrong with the model, or null, as JSON to standard output.
+`python -m emulator.learning.learners.tensorflow.keras_export` reads a request as JSON from
+standard input, and writes what is wrong with the model, or null, as JSON to standard output.
 """
 
 import json

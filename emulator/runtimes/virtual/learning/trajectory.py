@@ -1,8 +1,8 @@
 """The trajectory of a run: the change of the model in each step, and the gradient before the step.
 
-The implicit momentum of asynchronous training is fitted to both (`analysis/facts/momentum.py`). A large
-model is kept as a count sketch (Charikar et al., 2002): every parameter is added, with a random
-sign, to one of a few sums. The sketch is linear, so a linear law of the steps holds for it too.
+The implicit momentum of asynchronous training is fitted to both (`analysis/facts/momentum.py`).
+A large model is kept as a count sketch (Charikar et al., 2002): every parameter is added, with a
+random sign, to one of a few sums. The sketch is linear, so a linear law of the steps holds for it.
 """
 
 from collections.abc import Callable, Iterable, Sequence

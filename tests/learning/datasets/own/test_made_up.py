@@ -15,7 +15,7 @@ from emulator.plugins import python_file
 from tests.fakes.doc_blocks import blocks
 from tests.fakes.typed_commands import Emulate
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 MADE_UP = ROOT / "scenarios" / "own" / "made_up.py"
 
 
