@@ -31,9 +31,9 @@ from .plan import Plan, WorkerPlan
 from .scheduling.prior_costs import PriorCosts
 from .scheduling.scheduler import Report, Scheduler
 from .server.group_updates import GroupUpdates
-from .server.parameter_server import ParameterServer
+from .server.parameter_server import VIRTUAL, Driver, ParameterServer
 from .server.parameters import Parameters, State
-from .server.snapshot_exchange import Keep
+from .server.worker_exchanges import ServerParts
 
 
 def parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
@@ -87,47 +87,29 @@ def server(
     plan: Plan,
     state: State,
     log: RunLog,
-    *,
     now: float,
-    gathering: float | None,
+    driver: Driver = VIRTUAL,
+    *,
     codec: Codec | None = None,
     layout: Layout | None = None,
     cut: CutExchange | None = None,
-    pause: float = 0.0,
-    keep: Keep | None = None,
 ) -> ParameterServer:
-    """Make the parameter server that holds `state` and writes to `log`.
+    """Make the parameter server that holds `state`, writes to `log`, and begins at `now`.
 
-    `now` is the reading of the driver's clock. The members have `gathering` seconds to say hello;
-    None: as long as the driver lets them. `codec` takes the place of the plan's codec where the
-    runtime decodes updates in another way; `layout` that of the plan's model where the model is a
-    layer table. A model that is cut needs the exchange `cut`, and `state` is the devices' part.
-    `pause` and `keep` as `ParameterServer` takes them: a `pause` of 0 for a driver whose members
-    are no strangers.
+    `codec` takes the place of the plan's codec where the runtime decodes updates in another way;
+    `layout` that of the plan's model where the model is a layer table. A model that is cut needs
+    the exchange `cut`, and `state` is the devices' part.
     """
     layout = held_layout(plan.worker, layout or models.find(plan.model).layout)
-    return ParameterServer(
-        state,
+    parts = ServerParts(
         layout=layout,
         codec=codec or codecs.make(plan.worker.codec),
         synchronizer=synchronizer(plan),
-        groups=GroupUpdates(plan.groups) if 1 < len(plan.groups) < len(plan.workers) else None,
-        workers=plan.workers,
-        evaluator=plan.evaluator,
-        every=plan.every,
-        stop=plan.stop,
-        log=log,
-        now=now,
-        encrypted=plan.encrypted,
-        checked=plan.worker.checked,
         pulls=pulls.make(plan.worker.pull).start(layout),
-        gathering=gathering,
-        by_name=plan.by_name,
+        groups=GroupUpdates(plan.groups) if 1 < len(plan.groups) < len(plan.workers) else None,
         cut=cut,
-        quarantine=plan.quarantine,
-        pause=pause,
-        keep=keep,
     )
+    return ParameterServer(plan, state, parts, log, now, driver)
 
 
 def held_layout(plan: WorkerPlan, layout: Layout) -> Layout:

@@ -14,6 +14,7 @@ from ..layout import Layout, Segment
 from ..learning.learners.local_training import LocalTraining
 from ..world.stop_conditions import Stop
 from .server.quarantine import QuarantineRule
+from .wire.framing import PLAIN, Form
 
 Plain = dict[str, Any]
 
@@ -64,10 +65,7 @@ class WorkerPlan(msgspec.Struct, frozen=True):
     """Where the model is cut between devices and server; None: devices hold the whole model."""
     noisy: bool = False
     """Whether layers of the model draw random numbers, as Dropout does."""
-    checked: bool = False
-    """Whether messages carry a checksum, by which the receiver recognises flipped bits."""
-    durable: bool = False
-    """Whether pushes have a number, and are sent again if their connection may have lost them."""
+    form: Form = PLAIN
 
     def batch_of(self, device: str) -> int:
         """Return the number of examples in a mini-batch of `device`."""
@@ -110,8 +108,6 @@ class Plan(msgspec.Struct, frozen=True):
     """Whether the updates of one step are summed in the order of the workers' names."""
     durability: Durability | None = None
     """Durability of the server; None: the run ends with the server's process."""
-    encrypted: bool = False
-    """Whether messages travel encrypted, which makes them larger."""
 
     def moved(self, places: Mapping[str, str]) -> "Plan":
         """Return the plan with users' plugins from other files, as `places` says by their kinds."""

@@ -43,50 +43,54 @@ UNTRAINED = "no update was applied, so the model is still the first one"
 """Detail of a run that reached its stop condition without a single update."""
 
 
-def summarise(
-    records: Iterable[Record],
-    *,
-    scenario: str,
-    algorithm: str,
-    seed: int,
-    runtime: str,
-    devices: int,
-    dense_push: int,
-    dense_pull: int,
-    planned: Iterable[TimelineRecord],
-    targets: Iterable[float],
-    parameters: Mapping[str, int] | None = None,
-    trained: bool = False,
-    shaped: Shaped | None = None,
-) -> dict[str, Any]:
-    """Return the summary of `records`, which are read once and may be larger than memory.
+@dataclass(frozen=True)
+class RunFacts:
+    """The part of a summary that no record tells."""
 
-    `dense_push`, `dense_pull`: size of one uncompressed update and of one whole model on the wire,
-    in bytes; `planned`: the run's timeline; `targets`: accuracies whose costs are reported;
-    `parameters`: number of parameters in each kind of layer; `trained`: whether the run began with
-    the model of another; `shaped`: the means by which links were delayed, None in virtual time.
-    """
-    sums = _Sums(strikes=Strikes(planned))
+    scenario: str
+    algorithm: str
+    seed: int
+    runtime: str
+    devices: int
+    dense_push: int
+    """Bytes of one uncompressed update on the wire."""
+    dense_pull: int
+    """Bytes of one whole model on the wire."""
+    planned: Iterable[TimelineRecord]
+    """The run's timeline."""
+    targets: Iterable[float]
+    """Accuracies whose costs are reported."""
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    """Number of parameters in each kind of layer."""
+    trained: bool = False
+    """Whether the run began with the model of another."""
+    shaped: Shaped | None = None
+    """The means by which links were delayed; None in virtual time."""
+
+
+def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
+    """Return the summary of `records`, which are read once and may be larger than memory."""
+    sums = _Sums(strikes=Strikes(run.planned))
     for record in records:
         sums.take(record)
-    costs = Costs(targets)
+    costs = Costs(run.targets)
     for evaluation, travelled in sums.evaluations:
         costs.take(evaluation, travelled)
-    stop, (outcome, detail) = sums.stop, _ended(sums, trained)
+    stop, (outcome, detail) = sums.stop, _ended(sums, run.trained)
     push = {**sums.push, "total": sum(sums.push.values())}
-    dense = sums.pushes * dense_push
-    dense_models, crossed = sums.pulls * dense_pull, sums.travelled.crossed
+    dense = sums.pushes * run.dense_push
+    dense_models, crossed = sums.pulls * run.dense_pull, sums.travelled.crossed
     both = push["total"] + sums.travelled.pulled + crossed
     return {
-        "scenario": scenario,
-        "algorithm": algorithm,
-        "runtime": runtime,
-        "seed": seed,
+        "scenario": run.scenario,
+        "algorithm": run.algorithm,
+        "runtime": run.runtime,
+        "seed": run.seed,
         "outcome": outcome,
         "stop": stop.reason,
         "detail": detail,
         "duration_s": stop.at,
-        "devices": devices,
+        "devices": run.devices,
         "updates": sums.updates,
         **({"server_recoveries": sums.recoveries} if sums.recoveries else {}),
         **({"lost_updates": sums.lost} if sums.lost else {}),
@@ -103,7 +107,7 @@ def summarise(
         "dense_pull_bytes": dense_models,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
         "traffic_ratio": round((dense + dense_models + crossed) / both, 3) if both else None,
-        **_paper(sums, parameters or {}),
+        **_paper(sums, run.parameters),
         "server_rx_bytes": sums.rx,
         "server_tx_bytes": sums.tx,
         **sums.strikes.plain(stop.at),
@@ -117,7 +121,7 @@ def summarise(
             for end in sums.exits
         ],
         **_left_out(sums),
-        "fidelity": _fidelity(sums, shaped),
+        "fidelity": _fidelity(sums, run.shaped),
     }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core import wire
 from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes
+from ..core.wire.framing import Form
 from ..core.wire.messages import ModelReply, Pull, Update
 from ..pulls import floats
 from ..scenario import Scenario
@@ -39,21 +40,18 @@ _UNCUT = CrossingBytes(0, 0, 0)
 
 def cycle_traffic(scenario: Scenario) -> CycleTraffic:
     """Return the bytes of an iteration of a device of `scenario`."""
-    training, encrypted = scenario.training, scenario.server.encrypt
+    training, form = scenario.training, Form(scenario.server.encrypt)
     layout, name = training.device_layout, scenario.devices[0].names[0]
     array = np.zeros(_ENTRIES, np.float32)
     reply = ModelReply(_TYPICAL, _TYPICAL, array)
     update = Update(name, _TYPICAL, 1.0, 1.0, (array.view(np.uint8).data,))
     request = Pull(name, _TYPICAL)
-    heads = [
-        wire.size(message, encrypted=encrypted) - len(array) * array.itemsize
-        for message in (reply, update)
-    ]
+    heads = [wire.size(message, form) - len(array) * array.itemsize for message in (reply, update)]
     model = float(floats.width(training.pull.values)) * layout.size
     gradient = sum(update_sizes(training.codec, layout))
     return CycleTraffic(
         pull=heads[0] + model,
-        push=heads[1] + gradient + wire.size(request, encrypted=encrypted),
+        push=heads[1] + gradient + wire.size(request, form),
         crossing=_crossing(scenario),
     )
 

@@ -12,6 +12,7 @@ from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
 from ..core import wire
 from ..core.scheduling.prior_costs import PriorCosts, least_pace, through
+from ..core.wire.framing import Form
 from ..core.wire.messages import ModelSegment
 from ..layout import Layout
 from ..pulls import floats
@@ -55,7 +56,7 @@ def expected_costs(
         push=tuple(push),
         down=through(*down),
         up=through(*up),
-        head=_head(encrypted=scenario.server.encrypt),
+        head=_head(Form(scenario.server.encrypt)),
         least_down=least_pace(*down),
         least_up=least_pace(*up),
     )
@@ -75,8 +76,8 @@ def update_sizes(codec: Codec, layout: Layout) -> tuple[float, ...]:
     return tuple(sizes)
 
 
-def _head(*, encrypted: bool) -> float:
+def _head(form: Form) -> float:
     """Return the bytes on the wire of a segment beside its parameters."""
     theta = np.zeros(_ENTRIES, np.float32)
     piece = ModelSegment(_TYPICAL, _TYPICAL, (1, 1), theta)
-    return float(wire.size(piece, encrypted=encrypted) - theta.nbytes)
+    return float(wire.size(piece, form) - theta.nbytes)

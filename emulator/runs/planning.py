@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from .. import plugins
 from ..core.plan import Plan, WorkerPlan
+from ..core.wire.framing import Form
 from ..scenario import Scenario
 from ..scenario.durability import planned
 from ..scenario.timeline import verbs_of_faults
@@ -41,8 +42,11 @@ def plan(
         },
         cut=training.cut,
         noisy=isinstance(training.model, str) and training.network.noisy,
-        checked=VERB in verbs_of_faults(scenario),
-        durable=durability is not None,
+        form=Form(
+            encrypted=scenario.server.encrypt,
+            checked=VERB in verbs_of_faults(scenario),
+            durable=durability is not None,
+        ),
     )
     return Plan(
         worker=worker,
@@ -62,7 +66,6 @@ def plan(
         quarantine=scenario.server.quarantine.rule if scenario.server.quarantine else None,
         checkpoint=None if checkpoint is None else float(checkpoint.every),
         durability=durability,
-        encrypted=scenario.server.encrypt,
         # schedules are compared on the same bits, and each has another order of arrival
         by_name=training.schedule is not None,
     )

@@ -14,11 +14,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..core import wire
+from ..core.wire.framing import Form
 from ..errors import DeploymentError, HostError
 from ..learning.datasets import OwnDataset
 from ..learning.datasets.split import Owners
 from ..log.records import Record
-from ..log.summary import summarise
+from ..log.summary import RunFacts, summarise
 from ..log.verdicts.packet_lateness import Shaped
 from ..machine.host import Host
 from ..machine.installed import versions
@@ -274,21 +275,22 @@ class Session:
         """
         scenario = self.scenario
         layout = scenario.training.device_layout
-        self.summary = summarise(
-            records,
+        form = Form(scenario.server.encrypt)
+        facts = RunFacts(
             scenario=scenario.name,
             algorithm=scenario.training.described,
             seed=scenario.seed,
             runtime=self.runtime,
             devices=len(scenario.nodes),
-            dense_push=wire.dense_push(layout.size, encrypted=scenario.server.encrypt),
-            dense_pull=wire.dense_pull(layout.size, encrypted=scenario.server.encrypt),
+            dense_push=wire.dense_push(layout.size, form),
+            dense_pull=wire.dense_pull(layout.size, form),
             planned=(timed.record for timed in self.timeline),
             targets=map(float, scenario.targets),
             trained=scenario.training.initial is not None,
             parameters=layout.kinds,
             shaped=shaped,
         )
+        self.summary = summarise(records, facts)
         if self.runtime == "docker" and scenario.time is not None:
             self.summary["fidelity"]["dilation"] = scenario.dilation
         self.summary["model"] = self.model.plain()

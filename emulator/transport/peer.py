@@ -13,6 +13,7 @@ import zmq
 
 from ..core import wire
 from ..core.wire import checksum
+from ..core.wire.framing import Form
 from ..core.wire.messages import Message
 from ..core.worker.heartbeat import Heartbeat
 from ..errors import WireError
@@ -37,9 +38,8 @@ class Peer:
     """Speaks to the server at `address` for the node of `secret`. Reconnects by itself.
 
     `connected`: whether a connection stands. `lost`: whether a new connection has replaced the
-    connection that lost the last sent message or its answer. `encrypted`: whether every message is
-    encrypted, and so longer on the wire. `garbled`: whether the last message received had flipped
-    bits, and was dropped.
+    connection that lost the last sent message or its answer. `garbled`: whether the last message
+    received had flipped bits, and was dropped.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Peer:
         """Connections that broke so far."""
         self._broken = False  # whether a connection broke after the last message was sent
         self._address = address
-        self.encrypted, self.checked = isinstance(secret, KeyPair), checked
+        self.form = Form(isinstance(secret, KeyPair), checked)
         self._garble = garble
         self._arrived: deque[list[zmq.Frame]] = deque()  # messages saved by `_forget`
         self._context = zmq.Context()
@@ -110,20 +110,20 @@ class Peer:
             return None
         try:
             frames: Sequence[Buffer] = [frame.buffer for frame in arrived]
-            if self.checked:
+            if self.form.checked:
                 frames = checksum.opened(self._garble(frames))
             return wire.unpack(frames)
         except WireError:
-            self.garbled = self.checked
+            self.garbled = self.form.checked
             return None  # an honest server sends no such message: treat it as silence
 
     def size(self, message: Message) -> int:
         """Return the size of `message` on the wire in bytes."""
-        return wire.size(message, encrypted=self.encrypted, checked=self.checked)
+        return wire.size(message, self.form)
 
     def _packed(self, message: Message) -> Sequence[Buffer]:
         frames = wire.pack(message)
-        return self._garble(checksum.sealed(frames)) if self.checked else frames
+        return self._garble(checksum.sealed(frames)) if self.form.checked else frames
 
     def _next(self, timeout: float | None) -> list[zmq.Frame] | None:
         until = math.inf if timeout is None else self.clock.now() + timeout

@@ -14,7 +14,7 @@ import zmq
 
 from ..core import wire
 from ..core.wire import checksum
-from ..core.wire.framing import framed
+from ..core.wire.framing import Form, framed
 from ..core.wire.messages import Request
 from ..core.worker.heartbeat import Heartbeat
 from ..errors import WireError
@@ -59,8 +59,7 @@ class Received(NamedTuple):
 class Router:
     """Receives the messages of the admitted nodes, and sends them the server's replies.
 
-    `encrypted`: whether every message is encrypted, and so longer on the wire. `allowed`: bytes
-    that may wait of one node, those of the longest message.
+    `allowed`: bytes that may wait of one node, those of the longest message.
     """
 
     def __init__(
@@ -101,7 +100,7 @@ class Router:
         self._socket.setsockopt(zmq.RCVHWM, 0)
         _probe(self._socket, heartbeat, clock)
         self._admission.require(self._socket)
-        self.encrypted, self.checked = isinstance(guests, Keys), checked
+        self.form = Form(isinstance(guests, Keys), checked)
         self._longest_question = wire.PARTS if cut else 1
         self.allowed = 2 * largest
         most = len(self._admission.names) + STALE
@@ -141,7 +140,7 @@ class Router:
             if not self._is_newest(node, identity.bytes):
                 return Received(node, None)
             inner: Sequence[Buffer] = [part.buffer for part in frames]
-            if self.checked:
+            if self.form.checked:
                 asked = len(inner) <= self._longest_question + 1  # no flipped bit adds a frame
                 inner = checksum.opened(inner)
             message: Request = wire.unpack(inner)  # type: ignore[assignment]
@@ -177,8 +176,8 @@ class Router:
         while more:
             part = self._socket.recv(copy=False)
             more, number = part.more, number + 1
-            size += framed(len(part), encrypted=self.encrypted)
-            if number <= wire.PARTS + 1 + self.checked:
+            size += framed(len(part), self.form)
+            if number <= wire.PARTS + 1 + self.form.checked:
                 parts.append(part)
         self._watch.heard(first, node, size)
         return parts, number
@@ -198,7 +197,7 @@ class Router:
         if route is None:
             return False
         packed = wire.pack(message)
-        frames = [route, *(checksum.sealed(packed) if self.checked else packed)]
+        frames = [route, *(checksum.sealed(packed) if self.form.checked else packed)]
         if self._backlog and self._backlog.full(route):
             return False
         tracked = self._backlog is not None

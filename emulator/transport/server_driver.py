@@ -118,7 +118,7 @@ def _hold(server: Served, router: Router, node: str, hold: Hold[Message], messag
     if hold.is_full(MOST_HELD, router.allowed):
         server.refuse(node, f"more messages than its link carries: {type(message).__name__}", now)
     else:
-        size = wire.size(message, encrypted=router.encrypted, checked=router.checked)
+        size = wire.size(message, router.form)
         hold.take(message, now, size)
 
 

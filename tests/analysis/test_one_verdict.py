@@ -23,7 +23,7 @@ from emulator.cli.play.run import tell
 from emulator.log import summary
 from emulator.log.lines import line
 from emulator.log.records import Record, StartRecord, StopRecord
-from emulator.log.summary import summarise
+from emulator.log.summary import RunFacts, summarise
 from emulator.machine.host import Load
 from emulator.runs import host_dilation
 from emulator.runs.host_dilation import STEPS, CoreDemand, tight, too_fast
@@ -110,7 +110,7 @@ def played(folder: Path, log: list[Record]) -> Run:
         "planned": [],
         "targets": [],
     }
-    summary = {**summarise(log, **facts), "left": []}
+    summary = {**summarise(log, RunFacts(**facts)), "left": []}
     return written(folder, [json.loads(line(record)) for record in log], summary=summary)
 
 

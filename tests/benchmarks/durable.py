@@ -7,6 +7,7 @@ from typing import Any
 
 from emulator import codecs, modulation, plugins
 from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.wire.framing import Form
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
 from tests.fakes.durable_process import ServerProcess, fleet, free_port
@@ -33,7 +34,7 @@ def costs(seconds: float) -> dict[str, dict[str, float]]:
 
 def _cost(codec: Any, durability: Durability | None, seconds: float) -> float:
     durable = durability is not None
-    worker = WorkerPlan(1, 10, plugins.plain(codec), fleet=len(WORKERS), durable=durable)
+    worker = WorkerPlan(1, 10, plugins.plain(codec), fleet=len(WORKERS), form=Form(durable=durable))
     plan = Plan(
         worker,
         MODEL,

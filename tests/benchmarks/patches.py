@@ -6,7 +6,6 @@ import time
 import numpy as np
 
 from emulator.codecs import EncoderContext, TopK
-from emulator.core.server.parameter_server import ParameterServer
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Hello, Pull, Update
 from emulator.layout import Layout
@@ -17,6 +16,7 @@ from emulator.pulls.floats import Values
 from emulator.synchronization import Asynchronous
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
+from tests.fakes.made_server import made_server
 
 BEHIND = 7
 _UPDATES = 10
@@ -36,7 +36,7 @@ class Turns:
             for _ in range(_UPDATES)
         ]
         self._devices = [f"home-{number}" for number in range(BEHIND + 1)]
-        self._server = ParameterServer(
+        self._server = made_server(
             Parameters(np.zeros(layout.size, np.float32), 0.1, PerParameter().start(layout)),
             layout=layout,
             codec=codec,

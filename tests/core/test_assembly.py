@@ -10,6 +10,7 @@ import numpy as np
 from emulator.codecs import AdaCompResidual, ErrorFeedback, SegmentEncoder, TopK
 from emulator.core import assembly
 from emulator.core.plan import Plan
+from emulator.core.server.parameter_server import Driver
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
 from emulator.log.writing import RunLog
@@ -46,7 +47,7 @@ def test_a_run_that_trains_nothing_has_neither_an_evaluator_nor_checkpoints() ->
 
 def test_a_server_is_made_from_its_plan() -> None:
     state, log = assembly.parameters(PLAN), RunLog(io.BytesIO())
-    server = assembly.server(PLAN, state, log, now=5.0, gathering=60.0)
+    server = assembly.server(PLAN, state, log, 5.0, Driver(gathering=60.0))
     assert server.missing == ["evaluator", "far-0", "far-1"]
     assert server.deadline() == 65.0
     assert np.array_equal(state.theta, models.find("digits-mlp").initial(7))

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from emulator.core import wire
 from emulator.core.wire import checksum
+from emulator.core.wire.framing import Form
 from emulator.core.wire.messages import Pull, Update
 from emulator.errors import WireError
 from emulator.world.faults.garbling import Garbler
@@ -53,9 +54,9 @@ def test_the_share_is_that_of_the_setting() -> None:
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_a_checksum_is_charged_as_the_frame_that_it_is(encrypted: bool) -> None:
     pull, more = Pull("a", 3), 2 + 4 + 33 * encrypted
-    plain = wire.size(pull, encrypted=encrypted)
-    assert wire.size(pull, encrypted=encrypted, checked=True) == plain + more
+    plain = wire.size(pull, Form(encrypted))
+    assert wire.size(pull, Form(encrypted, checked=True)) == plain + more
     update = Update("a", 3, 0.5, 0.1, (bytes(400),))
-    assert wire.size(update, encrypted=encrypted, checked=True) == (
-        wire.size(update, encrypted=encrypted) + more
+    assert wire.size(update, Form(encrypted, checked=True)) == (
+        wire.size(update, Form(encrypted)) + more
     )

@@ -9,6 +9,7 @@ import pytest
 
 from emulator.core import assembly
 from emulator.core.plan import Cut
+from emulator.core.wire.framing import Form
 from emulator.core.wire.messages import Hello
 from emulator.learning.learners.numpy import NumpyLearner
 from emulator.synchronization import (
@@ -98,7 +99,7 @@ def test_staleness_at_the_server_is_as_counted(policy: str, labels: str) -> None
 @pytest.mark.parametrize("labels", ["sent", "local"])
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_the_bytes_in_the_log_are_those_of_the_messages(labels: str, encrypted: bool) -> None:
-    run = fleet("barrier", labels, encrypted=encrypted)
+    run = fleet("barrier", labels, form=Form(encrypted))
     run.play()
     for way, size in run.bytes.items():
         assert sum(record[way] for record in run.said("activations")) == size

@@ -39,6 +39,7 @@ from emulator.modulation import Constant
 from emulator.synchronization import Asynchronous
 from emulator.world.stop_conditions import Stop
 from tests.core.test_wire import mutate
+from tests.fakes.made_server import made_server
 
 F = np.float32
 WORKERS = ("a", "b", "c")
@@ -78,7 +79,7 @@ def made(cut: Cut) -> tuple[ParameterServer, CutExchange]:
     exchange = CutExchange(
         cut, SIZES, Counting(), parameters(SERVER), SERVER, lambda node: ROWS[node]
     )
-    server = ParameterServer(
+    server = made_server(
         parameters(DEVICES),
         layout=DEVICES,
         codec=Dense(),

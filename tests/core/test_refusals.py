@@ -8,7 +8,7 @@ import pytest
 from analysis.pages.run_warnings import warnings
 from emulator.cli.watching.progress import Progress
 from emulator.core.server.refusals import KINDS, Refusals
-from emulator.log.summary import summarise
+from emulator.log.summary import RunFacts, summarise
 from tests.fakes.handmade_run import written
 from tests.fakes.plain_records import full
 from tests.fakes.server_world import World
@@ -51,15 +51,17 @@ def test_whoever_reads_the_log_counts_all_of_them(tmp_path: Path) -> None:
     records = flooded().records
     summary = summarise(
         map(full, records),
-        scenario="s",
-        algorithm="a",
-        seed=0,
-        runtime="docker",
-        devices=3,
-        dense_push=1,
-        dense_pull=1,
-        planned=[],
-        targets=[],
+        RunFacts(
+            scenario="s",
+            algorithm="a",
+            seed=0,
+            runtime="docker",
+            devices=3,
+            dense_push=1,
+            dense_pull=1,
+            planned=[],
+            targets=[],
+        ),
     )
     assert summary["refused"] == FLOOD + 1
     progress = Progress(("a", "b", "c"), ())

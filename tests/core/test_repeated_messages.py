@@ -21,7 +21,7 @@ from emulator.core.wire.messages import (
     Update,
     UpdateSegment,
 )
-from emulator.log.summary import summarise
+from emulator.log.summary import RunFacts, summarise
 from emulator.world.stop_conditions import Stop
 from tests.fakes.plain_records import full
 from tests.fakes.server_world import LAYOUT, World
@@ -138,15 +138,17 @@ def test_the_bytes_of_counted_pulls_and_of_unsent_answers_are_in_the_sums() -> N
     assert "count" not in pulls[-1]
     summary = summarise(
         map(full, world.records),
-        scenario="s",
-        algorithm="a",
-        seed=0,
-        runtime="docker",
-        devices=3,
-        dense_push=1,
-        dense_pull=7,
-        planned=[],
-        targets=[],
+        RunFacts(
+            scenario="s",
+            algorithm="a",
+            seed=0,
+            runtime="docker",
+            devices=3,
+            dense_push=1,
+            dense_pull=7,
+            planned=[],
+            targets=[],
+        ),
     )
     assert summary["dense_pull_bytes"] == 101 * 7
     assert summary["pull_bytes"] == 101 * pulls[0]["bytes"]

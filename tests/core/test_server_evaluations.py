@@ -5,9 +5,10 @@ from unittest.mock import patch
 import pytest
 
 from emulator.core.server import evaluations
-from emulator.core.server.parameter_server import ENDING, Stop
+from emulator.core.server.parameter_server import ENDING
 from emulator.core.wire.messages import Score
 from emulator.errors import WireError
+from emulator.world.stop_conditions import Stop
 from tests.fakes.server_world import LAYOUT, World
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from emulator.codecs import Dense, SignSGD, StatelessEncoder, TopK
 from emulator.core import wire
+from emulator.core.wire.framing import Form
 from emulator.core.wire.messages import (
     Bye,
     Diverged,
@@ -109,17 +110,17 @@ def test_any_cuts_give_the_model_and_the_update_of_the_whole(codec, layout, pull
 @pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_the_bytes_counted_are_the_bytes_packed(codec, encrypted):
-    world = started(codec=codec, encrypted=encrypted)
+    world = started(codec=codec, form=Form(encrypted))
     replies = world.pull("a", segments=((1, 2), (3, 4)))
     sizes = []
     for segment in LAYERS[::-1]:
         part, place = LAYOUT.part(segment), LAYOUT.place(segment)
         frames = StatelessEncoder(codec, part).encode(GRADIENT[place])
         piece = UpdateSegment("a", 0, world.ticket, segment, 0.5, 0.01, frames)
-        sizes.append(wire.size(piece, encrypted=encrypted))
+        sizes.append(wire.size(piece, Form(encrypted)))
         world.server.receive(piece, 110.0)
     (pull,), (update,) = world.said("pull"), world.said("update")
-    assert pull["bytes"] == sum(wire.size(reply, encrypted=encrypted) for _, reply in replies)
+    assert pull["bytes"] == sum(wire.size(reply, Form(encrypted)) for _, reply in replies)
     assert sum(update[kind] for kind in ("values", "indices", "headers", "framing")) == sum(sizes)
     assert (pull["segments"], update["segments"]) == (2, 4)
 

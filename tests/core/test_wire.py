@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core import wire
+from emulator.core.wire.framing import Form
 from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,
@@ -159,7 +160,7 @@ def test_size_is_the_frames_and_their_framing(message):
     lengths = [len(bytes(frame)) for frame in wire.pack(message)]
     expected = sum(lengths) + sum(2 if n <= 255 else 9 for n in lengths)
     assert wire.size(message) == expected
-    assert wire.size(message, encrypted=True) >= expected + 33 * len(lengths)
+    assert wire.size(message, Form(encrypted=True)) >= expected + 33 * len(lengths)
 
 
 @pytest.mark.parametrize(

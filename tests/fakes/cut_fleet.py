@@ -20,6 +20,7 @@ from emulator.core.cut.activation_values import DeviceCoder
 from emulator.core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
 from emulator.core.cut.cut_worker import cut_worker
 from emulator.core.plan import Cut, Plan, WorkerPlan
+from emulator.core.wire.framing import PLAIN, Form
 from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,
@@ -37,6 +38,7 @@ from emulator.learning.learners.numpy_cut import KeptInputs, NumpyDevice, NumpyS
 from emulator.log.writing import RunLog
 from emulator.synchronization import AnySynchronization, plain
 from emulator.world.stop_conditions import Stop
+from tests.fakes.made_server import planned_server
 from tests.fakes.random_moves import RandomMoves
 
 MODEL = models.find("digits-mlp")
@@ -62,6 +64,7 @@ def cut_plan(
     batch: int = 6,
     groups: tuple[tuple[str, ...], ...] = (),
     batch_sizes: Mapping[str, int] = {},
+    form: Form = PLAIN,
     **options: Any,
 ) -> Plan:
     worker = WorkerPlan(
@@ -71,6 +74,7 @@ def cut_plan(
         fleet=nodes,
         batch_sizes=dict(batch_sizes),
         cut=cut,
+        form=form,
     )
     return Plan(
         worker=worker,
@@ -111,14 +115,7 @@ class CutFleet(RandomMoves):
         self.state = assembly.server_parameters(plan)
         part = part or NumpyServer(MODEL.layout, self.cut.layer)
         self.exchange = cut_assembly.cut_exchange(plan, part, self.state)
-        self.server = assembly.server(
-            plan,
-            assembly.parameters(plan),
-            RunLog(self.log),
-            now=0.0,
-            gathering=None,
-            cut=self.exchange,
-        )
+        self.server = planned_server(plan, RunLog(self.log), 0.0, self.exchange)
         self.parts = assembly.WorkerAssembly(plan.worker, MODEL.layout)
         self.devices: dict[str, Device] = {}
         self.accepted: list[Activations] = []
@@ -196,7 +193,7 @@ class CutFleet(RandomMoves):
         if isinstance(message, Activations) and not self.server.ended:
             self.accepted.append(message)
         if isinstance(message, Activations | LogitGradient):
-            self.bytes["up"] += wire.size(message, encrypted=self.plan.encrypted)
+            self.bytes["up"] += wire.size(message, self.plan.worker.form)
         self._deliver(replies)
         return True
 
@@ -215,7 +212,7 @@ class CutFleet(RandomMoves):
     def _deliver(self, replies: Any) -> None:
         for node, reply in replies:
             if isinstance(reply, ActivationGradient | Logits):
-                self.bytes["down"] += wire.size(reply, encrypted=self.plan.encrypted)
+                self.bytes["down"] += wire.size(reply, self.plan.worker.form)
             if isinstance(reply, ActivationGradient) and reply.gradient:
                 self.answered.append((node, reply.ticket))
             if node in self.devices:

@@ -5,8 +5,8 @@ from random import Random
 import numpy as np
 
 from emulator import codecs, plugins
-from emulator.core import assembly
 from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.wire.framing import Form
 from emulator.core.wire.messages import (
     Diverged,
     Hello,
@@ -25,6 +25,7 @@ from emulator.learning.models import MODELS
 from emulator.node.durable.recovery import Resumed, recovered
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
+from tests.fakes.made_server import planned_server
 
 WORKERS = ("a", "b", "c", "d")
 MODEL = "digits-mlp"
@@ -41,7 +42,7 @@ def plan_of(*, durability=None, codec=None, **parts) -> Plan:
             batch_size=4,
             codec=plugins.plain(codec or codecs.TopK(keep=Fraction(0.02))),
             fleet=4,
-            durable=True,
+            form=Form(durable=True),
             **worker,
         ),
         model=MODEL,
@@ -76,9 +77,7 @@ class DurableFleet:
         self.server, self.log = recovered(self.output, self.plan, self._build, resumed)
 
     def _build(self, log):
-        state = assembly.parameters(self.plan)
-        pause = Heartbeat().interval
-        return assembly.server(self.plan, state, log, now=self.now, gathering=None, pause=pause)
+        return planned_server(self.plan, log, self.now, pause=Heartbeat().interval)
 
     def begin(self) -> None:
         for node in self.tickets:

@@ -45,7 +45,7 @@ class ServerProcess:
     def __init__(self, plan: Plan, folder: Path, port: int) -> None:
         self.output = folder / "server"
         self.output.mkdir()
-        guests, self.secrets = issue(plan.workers, encrypt=plan.encrypted)
+        guests, self.secrets = issue(plan.workers, encrypt=plan.worker.form.encrypted)
         part = ServerRole(guests=guests, heartbeat=BEAT, plan=plan)
         self._config, self._port = folder / "server.json", port
         config.write(NodeConfig("server", 0, part), self._config)
@@ -142,7 +142,7 @@ def _work(plan: Plan, server: ServerProcess, name: str, learner: DrawnGradients)
     encoder = codecs.make(plan.worker.codec).start(context)
     with Peer(server.address, server.secrets[name], BEAT) as peer:
         coroutine = worker(name, 0, encoder, layout.size, 20.0, ModelReply)
-        node_driver.run(coroutine, peer, Work(learner), durable=plan.worker.durable)
+        node_driver.run(coroutine, peer, Work(learner), durable=plan.worker.form.durable)
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ import numpy as np
 
 from emulator.chance import stream
 from emulator.codecs import AnyCodec, Dense, EncoderContext, SegmentEncoder, encoder
-from emulator.core.server.parameter_server import ParameterServer
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Message, ModelReply, ModelSegment, Update, UpdateSegment
 from emulator.core.worker.layered_worker import layered_worker
@@ -40,6 +39,7 @@ from emulator.schedules import Cuts
 from emulator.synchronization import AnySynchronization, local_training
 from emulator.vectors import Vector
 from emulator.world.stop_conditions import Stop
+from tests.fakes.made_server import made_server
 from tests.fakes.random_moves import RandomMoves
 
 SIZE = 12
@@ -129,7 +129,7 @@ class Fleet(RandomMoves):
         self.log = io.BytesIO()
         modulator = (modulation or Constant()).start(self.layout)
         initial = np.zeros(SIZE, np.float32)
-        self.server = ParameterServer(
+        self.server = made_server(
             Parameters(initial, RATE, modulator, optimizer=optimizer or SGD()),
             layout=self.layout,
             codec=self.codec,

@@ -158,7 +158,7 @@ class Iteration:
             LinkGroup(self.clock, self.down, 1, _no_dice),
             0.0,
         )
-        self.channel = Channel(self.clock, math.inf, encrypted=False, patches=False)
+        self.channel = Channel(self.clock, math.inf, patches=False)
         surroundings: Surroundings[VirtualDevice] = Surroundings(
             self.clock,
             Alarms(self.clock),
@@ -181,7 +181,6 @@ class Iteration:
             self.channel,
             {NAME: self.device},
             processor,
-            encrypted=False,
         )
         self.learner = RawPieces(self.layout)
         self.observed = Observed(self.cuts)

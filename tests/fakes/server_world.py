@@ -6,7 +6,6 @@ import json
 import numpy as np
 
 from emulator.codecs import Dense, StatelessEncoder
-from emulator.core.server.parameter_server import ParameterServer
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Hello, Pull, Score, Update, UpdateSegment
 from emulator.layout import Layout, Variable
@@ -14,6 +13,7 @@ from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.synchronization import Asynchronous
 from emulator.world.stop_conditions import Stop
+from tests.fakes.made_server import made_server
 
 LAYOUT = Layout((Variable("w", (40,), "dense", 0),))
 WORKERS = ("a", "b", "c")
@@ -31,7 +31,7 @@ class World:
         options.setdefault("stop", Stop(updates=1000))
         options.setdefault("evaluator", "evaluator")
         options.setdefault("every", 200)
-        self.server = ParameterServer(
+        self.server = made_server(
             Parameters(np.zeros(self.layout.size, np.float32), 0.5, modulator),
             layout=self.layout,
             codec=self.codec,

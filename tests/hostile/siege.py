@@ -16,6 +16,7 @@ import msgspec
 
 from emulator import modulation, plugins
 from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.wire.framing import Form
 from emulator.learning import models
 from emulator.node.part.server_role import SLACK, largest_frame
 from emulator.world.stop_conditions import Stop
@@ -109,7 +110,8 @@ class Siege:
 def plan_of(order: Order) -> Plan:
     codec = plugins.plain(CODEC)
     fleet = len(HONEST) + len(HOSTILE)
-    worker = WorkerPlan(seed=1, batch_size=10, codec=codec, fleet=fleet, durable=order.durable)
+    form = Form(encrypted=order.encrypted, durable=order.durable)
+    worker = WorkerPlan(seed=1, batch_size=10, codec=codec, fleet=fleet, form=form)
     return Plan(
         worker=worker,
         model=MODEL,
@@ -118,7 +120,6 @@ def plan_of(order: Order) -> Plan:
         modulation=plugins.plain(modulation.PerParameter()),
         stop=Stop(updates=10**9),
         durability=Durability() if order.durable else None,
-        encrypted=order.encrypted,
     )
 
 

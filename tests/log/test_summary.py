@@ -7,7 +7,7 @@ import pytest
 from emulator.log import travelled_bytes
 from emulator.log.records import EvaluationRecord
 from emulator.log.records.fault_records import TimelineRecord
-from emulator.log.summary import UNTRAINED, summarise
+from emulator.log.summary import UNTRAINED, RunFacts, summarise
 from tests.fakes.plain_records import PlainRecord, full
 
 PUSH = {"values": 40, "indices": 15, "headers": 30, "framing": 15}
@@ -70,7 +70,7 @@ def summary(records: list[PlainRecord] = RECORDS, **other: Any) -> dict[str, Any
         "planned": PLANNED,
         "targets": [0.95, 0.9],
     }
-    return summarise(map(full, records), **{**facts, **other})
+    return summarise(map(full, records), RunFacts(**{**facts, **other}))
 
 
 def test_a_regression_has_errors_in_place_of_accuracies() -> None:

@@ -18,6 +18,7 @@ from emulator import modulation, optimizers, plugins
 from emulator.codecs import TopK
 from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.core.server.parameters import Parameters
+from emulator.core.wire.framing import Form
 from emulator.core.worker.heartbeat import Heartbeat
 from emulator.layout import Layout, Variable
 from emulator.learning import models
@@ -168,7 +169,7 @@ def test_a_slow_disk_stops_no_updates_and_a_signal_waits_for_it(
     codec = plugins.plain(TopK(keep=Fraction(0.001)))
     plan = Plan(
         worker=WorkerPlan(
-            seed=1, batch_size=10, codec=codec, fleet=1, durable=durability is not None
+            seed=1, batch_size=10, codec=codec, fleet=1, form=Form(durable=durability is not None)
         ),
         model=model,
         learning_rate=0.1,

@@ -11,6 +11,7 @@ import pytest
 
 from emulator.core import assembly
 from emulator.core.plan import Durability
+from emulator.core.server.parameter_server import Driver
 from emulator.errors import ScenarioError
 from emulator.learning.learners.numpy import NumpyEvaluator
 from emulator.log.lines import line
@@ -31,6 +32,7 @@ from emulator.runtimes.virtual import play_virtual
 from emulator.runtimes.virtual.fleet import Fleet
 from emulator.runtimes.virtual.play_virtual import play
 from tests.fakes.durable_fleet import WORKERS, DurableFleet, plan_of
+from tests.fakes.made_server import planned_server
 from tests.fakes.plain_records import read
 from tests.fakes.server_world import World
 from tests.fakes.small_scenario import mistakes, small
@@ -68,7 +70,7 @@ def test_the_versions_are_kept_that_are_measured_during_a_run(
     keep = KeptVersions(tmp_path).keep
     monkeypatch.setattr(play_virtual, "plan", partial(plan, contained=True))
     monkeypatch.setattr(Fleet, "_start_evaluator", lambda *of: None)
-    monkeypatch.setattr(assembly, "server", partial(assembly.server, keep=keep))
+    monkeypatch.setattr(assembly, "server", partial(assembly.server, driver=Driver(keep=keep)))
     later = ("evaluate={every: 4, when: after}", *own[1:])
     play(small((changed, training), overrides=(*later, *STEPS)), tmp_path, Onlooker())
     size = scenario.training.layout.size
@@ -150,9 +152,7 @@ class KeepingFleet(DurableFleet):
         del self.tickets["evaluator"]
 
     def _build(self, log):
-        state, keep = assembly.parameters(self.plan), KeptVersions(self.output).keep
-        options = {"now": self.now, "gathering": None, "keep": keep}
-        return assembly.server(self.plan, state, log, **options)
+        return planned_server(self.plan, log, self.now, keep=KeptVersions(self.output).keep)
 
     def play(self, steps: int) -> None:
         for _ in range(steps):

@@ -28,6 +28,7 @@ from emulator.transport.router import Router
 from emulator.transport.secrets import AllowList, Secret, issue
 from emulator.transport.work import Work
 from tests.fakes.cut_fleet import MODEL, cut_plan, examples
+from tests.fakes.made_server import planned_server
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -66,9 +67,7 @@ def records_of(cut: Cut) -> list[dict[str, Any]]:
     part = SlowServer(MODEL.layout, cut.layer)
     exchange = cut_assembly.cut_exchange(plan, part, assembly.server_parameters(plan))
     now = time.monotonic()
-    server = assembly.server(
-        plan, assembly.parameters(plan), RunLog(sink), now=now, gathering=20.0, cut=exchange
-    )
+    server = planned_server(plan, RunLog(sink), now, exchange, gathering=20.0)
     largest = largest_frame(plan, MODEL) + SLACK
     with Router("tcp://127.0.0.1:*", guests, BEAT, largest) as router:
         threads = [

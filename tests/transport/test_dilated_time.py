@@ -12,7 +12,6 @@ import pytest
 import zmq
 
 from emulator.codecs import Dense, EncoderContext, encoder
-from emulator.core.server.parameter_server import ParameterServer
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Hello, ModelReply
 from emulator.core.worker.heartbeat import Heartbeat
@@ -32,6 +31,7 @@ from emulator.vectors import Vector
 from emulator.world.emulated_clock import EmulatedClock
 from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
+from tests.fakes.made_server import made_server
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -60,7 +60,7 @@ def test_the_log_of_a_dilated_run_is_in_emulated_seconds() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     line, sink, began = Slow("a"), io.BytesIO(), time.monotonic()
     with Router("tcp://127.0.0.1:*", guests, BEAT, largest=100_000, clock=SLOW) as router:
-        server = ParameterServer(
+        server = made_server(
             Parameters(line.initial(0), 0.02, Constant().start(line.layout)),
             layout=line.layout,
             codec=Dense(),

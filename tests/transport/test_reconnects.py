@@ -31,6 +31,7 @@ from emulator.transport.work import Work
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
+from tests.fakes.made_server import made_server
 from tests.fakes.virtual_world import played
 
 BEAT = Heartbeat(interval=0.1, timeout=0.6)
@@ -172,7 +173,7 @@ def test_training_goes_on_at_once_after_each_cut() -> None:
     line, sink, over = Line("truth"), io.BytesIO(), threading.Event()
     guests, secrets = issue(["a"], encrypt=False)
     codec = TopK(keep=Fraction(0.2))
-    server = ParameterServer(
+    server = made_server(
         Parameters(line.initial(0), 0.0002, PerParameter().start(line.layout)),
         layout=line.layout,
         codec=codec,

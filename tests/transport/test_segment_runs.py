@@ -50,6 +50,7 @@ from emulator.transport.work import Work
 from emulator.units import Seconds
 from emulator.world.stop_conditions import Stop
 from tests.fakes.layered_perceptron import LayeredPerceptron
+from tests.fakes.made_server import made_server
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -82,7 +83,7 @@ class Whole:
 
 
 def server(sink: io.BytesIO, pull, updates: int = UPDATES) -> ParameterServer:
-    return ParameterServer(
+    return made_server(
         Parameters(MODEL.initial(7), 0.1, Constant().start(LAYOUT)),
         layout=LAYOUT,
         codec=Dense(),

@@ -11,7 +11,6 @@ import pytest
 import zmq
 
 from emulator.codecs import EncoderContext, TopK, encoder
-from emulator.core.server.parameter_server import ParameterServer
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Begin, Hello, ModelReply
 from emulator.core.worker.evaluator import evaluator
@@ -29,6 +28,7 @@ from emulator.transport.work import Work
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
 from tests.fakes.line_learner import Line
+from tests.fakes.made_server import made_server
 from tests.fakes.server_world import World
 
 NAMES = ("a", "b", "evaluator")
@@ -166,7 +166,7 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
     line = Line("truth")
     sink = io.BytesIO()
     codec = TopK(keep=Fraction(0.2))
-    server = ParameterServer(
+    server = made_server(
         Parameters(line.initial(0), 0.02, PerParameter().start(line.layout)),
         layout=line.layout,
         codec=codec,

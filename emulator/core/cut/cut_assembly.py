@@ -36,8 +36,7 @@ def cut_exchange(
         groups=groups,
         patience=patience,
         by_name=plan.by_name,
-        encrypted=plan.encrypted,
-        checked=plan.worker.checked,
+        form=plan.worker.form,
         coding=coding,
     )
 

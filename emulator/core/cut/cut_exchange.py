@@ -18,6 +18,7 @@ from ...learning.learners.base import ServerPart
 from .. import wire
 from ..plan import Cut
 from ..server.parameters import State
+from ..wire.framing import PLAIN, Form
 from ..wire.messages import (
     ActivationGradient,
     Activations,
@@ -87,8 +88,7 @@ class CutExchange:
         groups: Iterable[Collection[str]] = (),
         patience: float = PATIENCE,
         by_name: bool = False,
-        encrypted: bool = False,
-        checked: bool = False,
+        form: Form = PLAIN,
         coding: ActivationCoding | None = None,
     ) -> None:
         """Keep the `parameters` of the server's layers, of `layout`, which `part` computes.
@@ -107,7 +107,7 @@ class CutExchange:
         self._rounds = LogitRounds(patience)
         self._given_up: list[str] = []  # with their logits, since the last `take_given_up`
         self._batch_of, self._by_name = batch_of, by_name
-        self._sizes = {"encrypted": encrypted, "checked": checked}
+        self._form = form
         self._phases: dict[str, _Phase] = {}  # by device that has a model
 
     # -- phases of devices -----------------------------------------------------------------------
@@ -254,4 +254,4 @@ class CutExchange:
         return CutStep(replies, passed)
 
     def _size(self, message: Message) -> int:
-        return wire.size(message, **self._sizes)
+        return wire.size(message, self._form)

@@ -29,6 +29,7 @@ from ...synchronization.missed_steps import LeftOutCount
 from ...vectors import Gradient
 from .. import wire
 from ..cut.cut_exchange import Passed
+from ..wire.framing import PLAIN, Form
 from ..wire.messages import (
     ModelReply,
     ModelSegment,
@@ -73,13 +74,11 @@ class UnsentAnswer(NamedTuple):
 class Ledger:
     """Writes the server's records. Their times count from `zero`, or are the clock's before it."""
 
-    def __init__(
-        self, log: RunLog, codec: Codec, layout: Layout, encrypted: bool, checked: bool = False
-    ) -> None:
+    def __init__(self, log: RunLog, codec: Codec, layout: Layout, form: Form = PLAIN) -> None:
         self.zero: float | None = None
         """Reading of the driver's clock when the last member said hello; None before."""
         self._log, self._codec, self._layout = log, codec, layout
-        self._sizes = {"encrypted": encrypted, "checked": checked}
+        self._form = form
         self._accounting = accounting(codec)
         self._push_bytes = 0
         self._refusals = Refusals()
@@ -228,7 +227,7 @@ class Ledger:
 
     def _pushed(self, piece: Update | UpdateSegment) -> wire.Pushed:
         count = self._codec.count(piece.frames)
-        return wire.pushed(piece, count, **self._sizes)
+        return wire.pushed(piece, count, self._form)
 
     def _paper(self, gradient: Gradient) -> Mapping[Kind, float] | None:
         """Return the bytes of `gradient` as the codec's paper counts them, by kind of layer."""
@@ -305,7 +304,7 @@ class Ledger:
         If `node` has made nothing of the model that it was sent before, as `again` says or `unused`
         did, the pull is counted, and a record is written when the count says so.
         """
-        size = sum(wire.size(reply, **self._sizes) for reply in replies)
+        size = sum(wire.size(reply, self._form) for reply in replies)
         at, version, segments = self._at(now), replies[0].version, len(replies)
         if not again and node not in self._unused:
             self._end_repeated(node, at)
@@ -332,7 +331,7 @@ class Ledger:
         """Yield the answers in `unsent`: each message, or an answer in segments as a whole."""
         for (node, _), group in groupby(unsent, key=_whole):
             replies = [reply for _, reply in group]
-            size = sum(wire.size(reply, **self._sizes) for reply in replies)
+            size = sum(wire.size(reply, self._form) for reply in replies)
             yield UnsentAnswer(node, _described(replies[0], replies[-1]), size, len(replies))
 
     def unsent(self, answers: Iterable[UnsentAnswer], now: float) -> None:

@@ -12,16 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...codecs.base import Codec
 from ...errors import WireError
 from ...layout import Layout
 from ...log.writing import RunLog
-from ...pulls import Pulls, WholeModel
-from ...synchronization.base import Synchronizer
 from ...vectors import Vector
-from ...world.stop_conditions import Stop
-from ..cut.cut_exchange import CutExchange
 from ..cut.joined_state import JoinedState
+from ..plan import Plan
 from ..wire.messages import (
     Activations,
     Again,
@@ -40,14 +36,13 @@ from ..wire.messages import (
     Update,
     UpdateSegment,
 )
-from .group_updates import GroupUpdates
 from .ledger import Arrival, Ledger, UnsentAnswer
 from .membership import Membership
 from .parameters import Saved, State
 from .pull_queue import PullQueue
-from .quarantine import Quarantine, QuarantineRule
+from .quarantine import Quarantine
 from .snapshot_exchange import Keep, SnapshotExchange
-from .worker_exchanges import WorkerExchanges
+from .worker_exchanges import ServerParts, WorkerExchanges
 
 GATHERING = 120.0
 """Seconds within which every member must say hello."""
@@ -68,76 +63,66 @@ class Ended:
     detail: str = ""
 
 
+@dataclass(frozen=True)
+class Driver:
+    """The manner in which a runtime drives a server."""
+
+    gathering: float | None = GATHERING
+    """Seconds that the members have to say hello; None: as long as the runtime lets them."""
+    pause: float = 0.0
+    """A member's hellos, and its goodbyes, count as refused beyond `BURST` at once and one in
+    `pause` seconds from then on. 0 where members are no strangers."""
+    keep: Keep | None = None
+    """Takes the versions that are due, of a run without an evaluator."""
+
+
+VIRTUAL = Driver()
+"""Members keep the protocol, and no version is stored."""
+
+
 class ParameterServer:
     """A server that applies pushes to the model and answers pulls, and waits for no evaluation."""
 
     def __init__(
         self,
+        plan: Plan,
         parameters: State,
-        *,
-        layout: Layout,
-        codec: Codec,
-        synchronizer: Synchronizer[Arrival],
-        workers: Iterable[str],
-        evaluator: str | None,
-        stop: Stop,
+        parts: ServerParts,
         log: RunLog,
         now: float,
-        every: int = 1,
-        encrypted: bool = False,
-        checked: bool = False,
-        pulls: Pulls | None = None,
-        gathering: float | None = GATHERING,
-        by_name: bool = False,
-        groups: GroupUpdates | None = None,
-        cut: CutExchange | None = None,
-        quarantine: QuarantineRule | None = None,
-        pause: float = 0.0,
-        keep: Keep | None = None,
+        driver: Driver = VIRTUAL,
     ) -> None:
-        """Have the `evaluator` measure the model at multiples of `every` updates.
+        """Hold the `parameters`, of the devices' part of the model if it is cut; begin at `now`.
 
-        Without `pulls`, models travel as they are. The members have `gathering` seconds from
-        `now` to say hello; None: as long as the driver lets them. With `by_name` the updates of one
-        step are summed in the order of the workers' names, not of arrival. With `groups` the
-        records of updates name the compute group, and staleness counts steps. With a `cut`,
-        `parameters` and `layout` are of the devices' part of the model. A member's hellos, and its
-        goodbyes, count as refused beyond `BURST` at once and one in `pause` seconds from then on.
-        With a `keep` and without an `evaluator` the due versions go to that function.
+        `log` takes the records, and `driver` says how the server is driven.
         """
+        cut, layout = parts.cut, parts.layout
         self.parameters = parameters
         self.model: Saved = JoinedState(parameters, cut.parameters) if cut else parameters
         """The whole model, as it is measured and saved."""
         self.ended: Ended | None = None
         self.over = False
         self.layout = layout
+        self.form = plan.worker.form
+        """Form of the messages of the run."""
         self.whole = Layout((*layout.variables, *cut.layout.variables)) if cut else layout
         """Layout of `model`."""
-        self._synchronizer, self._stop = synchronizer, stop
-        self._members = Membership(workers, evaluator)
-        self._ledger = Ledger(log, codec, layout, encrypted, checked)
-        pulls = pulls or WholeModel().start(layout)
-        self._exchanges = WorkerExchanges(
-            parameters,
-            codec,
-            layout,
-            synchronizer,
-            pulls,
-            self._ledger,
-            groups,
-            cut,
-            by_name=by_name,
-        )
-        self._gather_until = None if gathering is None else now + gathering
+        self._stop = plan.stop
+        self._members = Membership(plan.workers, plan.evaluator)
+        self._ledger = Ledger(log, parts.codec, layout, plan.worker.form)
+        self._synchronizer = parts.synchronizer
+        self._exchanges = WorkerExchanges(parameters, parts, self._ledger, by_name=plan.by_name)
+        self._gather_until = None if driver.gathering is None else now + driver.gathering
+        sizes = plan.every, 4 * self.whole.size
         self._snapshots = SnapshotExchange(
-            evaluator, every, self.model, 4 * self.whole.size, self._ledger, keep
+            plan.evaluator, *sizes, self.model, self._ledger, driver.keep
         )
-        self._queue = PullQueue(synchronizer, self._exchanges, self._snapshots, self._ledger)
-        self._quarantine = Quarantine(quarantine)
+        self._queue = PullQueue(self._synchronizer, self._exchanges, self._snapshots, self._ledger)
+        self._quarantine = Quarantine(plan.quarantine)
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
         self._doubted: dict[str, int] = {}  # version of each worker's last record of such a one
-        self._pause = pause
-        self._hastily = f"more often than every {pause:g} s"
+        self._pause = driver.pause
+        self._hastily = f"more often than every {driver.pause:g} s"
         # with a `pause`, when each member may fill a whole `BURST` again
         self._hellos: dict[str, float] = {}
         self._goodbyes: dict[str, float] = {}

@@ -27,8 +27,8 @@ class SnapshotExchange:
         self,
         evaluator: str | None,
         every: int,
-        model: Saved,
         size: int,
+        model: Saved,
         ledger: Ledger,
         keep: Keep | None = None,
     ) -> None:

@@ -1,6 +1,7 @@
 """The server's exchanges with workers: models go out, gradients come back and make steps."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ...codecs.base import Codec
 from ...errors import WireError
@@ -28,6 +29,23 @@ from .pulled_versions import PulledVersions, check_sent
 from .staging import Staging
 
 
+@dataclass(frozen=True)
+class ServerParts:
+    """The parts that make a server one of its plan: `assembly.server_parts` makes them."""
+
+    layout: Layout
+    """Layout of what devices hold: the model, or its layers before a cut."""
+    codec: Codec
+    """Decodes pushes."""
+    synchronizer: Synchronizer[Arrival]
+    pulls: Pulls
+    """Encodes models."""
+    groups: GroupUpdates | None = None
+    """Counts the steps of compute groups, by which staleness counts then; None: there are none."""
+    cut: CutExchange | None = None
+    """Takes the activations of devices whose model is cut."""
+
+
 class WorkerExchanges:
     """Answers pulls, and turns pushes into steps of the model as the synchronizer says.
 
@@ -38,28 +56,19 @@ class WorkerExchanges:
     def __init__(
         self,
         parameters: State,
-        codec: Codec,
-        layout: Layout,
-        synchronizer: Synchronizer[Arrival],
-        pulls: Pulls,
+        parts: ServerParts,
         ledger: Ledger,
-        groups: GroupUpdates | None = None,
-        cut: CutExchange | None = None,
         *,
         by_name: bool = False,
     ) -> None:
-        """`codec` decodes pushes, `pulls` encodes models.
-
-        `groups` counts the steps of compute groups, if there are such; `cut` takes the activations
-        of devices whose model is cut. With `by_name` the updates
-        of a step are summed in the order of the workers' names.
-        """
-        self._parameters, self._codec, self._layout = parameters, codec, layout
-        self._synchronizer, self._ledger = synchronizer, ledger
-        self._replies = PullReplies(parameters, pulls, layout)
+        """With `by_name` the updates of a step are summed in the order of the workers' names."""
+        self._parameters, self._codec, self._layout = parameters, parts.codec, parts.layout
+        self._synchronizer, self._ledger = parts.synchronizer, ledger
+        self._replies = PullReplies(parameters, parts.pulls, parts.layout)
         self._pulled = PulledVersions()
-        self._staging = Staging(codec, layout)
-        self._groups, self._cut, self._by_name = groups, cut, by_name
+        self._staging = Staging(parts.codec, parts.layout)
+        self._groups, self._cut, self._by_name = parts.groups, parts.cut, by_name
+        synchronizer, cut = parts.synchronizer, parts.cut
         self._patient = synchronizer if isinstance(synchronizer, Patient) else None
         # the devices that the cut gives up, of a synchronizer without a patience
         self._left_out = LeftOut()

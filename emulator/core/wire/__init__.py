@@ -19,7 +19,7 @@ from ...layout import Segment
 from ...vectors import Buffer, Frames
 from . import checksum, wire_cut
 from . import wire_heads as heads
-from .framing import framing
+from .framing import PLAIN, Form, framing
 from .messages import (
     ActivationGradient,
     Activations,
@@ -254,11 +254,8 @@ class Pushed(NamedTuple):
         return sum(self)
 
 
-def size(message: Message, *, encrypted: bool = False, checked: bool = False) -> int:
-    """Return the size of `message` on the wire in bytes: its frames and their ZMTP framing.
-
-    A `checked` message has a frame with a checksum in addition.
-    """
+def size(message: Message, form: Form = PLAIN) -> int:
+    """Return the size of `message` on the wire in bytes: its frames and their ZMTP framing."""
     match message:  # of a model the array's length, not its content
         case ModelReply():
             lengths = [len(heads.encode(_model_head(message))), message.theta.nbytes]
@@ -266,30 +263,22 @@ def size(message: Message, *, encrypted: bool = False, checked: bool = False) ->
             lengths = [len(heads.encode(_model_segment_head(message))), message.theta.nbytes]
         case _:
             lengths = [len(frame) for frame in pack(message)]
-    if checked:
+    if form.checked:
         lengths.append(checksum.BYTES)
-    return sum(lengths) + framing(lengths, encrypted=encrypted)
+    return sum(lengths) + framing(lengths, form)
 
 
-def pushed(
-    update: Update | UpdateSegment,
-    count: ByteCount,
-    *,
-    encrypted: bool = False,
-    checked: bool = False,
-) -> Pushed:
+def pushed(update: Update | UpdateSegment, count: ByteCount, form: Form = PLAIN) -> Pushed:
     """Return the sizes of the parts of `update`; `count` holds the codec's count of its frames.
 
     A checksum is a part of the headers.
     """
     lengths = [len(frame) for frame in pack(update)]
     head = lengths[0]
-    if checked:
+    if form.checked:
         lengths.append(checksum.BYTES)
         head += checksum.BYTES
-    return Pushed(
-        count.values, count.indices, head + count.headers, framing(lengths, encrypted=encrypted)
-    )
+    return Pushed(count.values, count.indices, head + count.headers, framing(lengths, form))
 
 
 def total(parts: Iterable[Pushed]) -> Pushed:
@@ -297,12 +286,12 @@ def total(parts: Iterable[Pushed]) -> Pushed:
     return Pushed(*map(sum, zip(*parts, strict=True)))
 
 
-def dense_pull(parameters: int, *, encrypted: bool = False) -> int:
+def dense_pull(parameters: int, form: Form = PLAIN) -> int:
     """Return the size on the wire of a whole model: every one of `parameters` as f32."""
     theta = np.broadcast_to(np.float32(0), (parameters,))  # its length counts: it takes no memory
-    return size(ModelReply(0, 0, theta), encrypted=encrypted)
+    return size(ModelReply(0, 0, theta), form)
 
 
-def dense_push(parameters: int, *, encrypted: bool = False) -> int:
+def dense_push(parameters: int, form: Form = PLAIN) -> int:
     """Return the size on the wire of an uncompressed update: every one of `parameters` as f32."""
-    return size(Update("device-0", 0, 0.0, 0.0, (bytes(4 * parameters),)), encrypted=encrypted)
+    return size(Update("device-0", 0, 0.0, 0.0, (bytes(4 * parameters),)), form)

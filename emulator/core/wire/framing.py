@@ -1,19 +1,35 @@
-"""Bytes that ZMTP 3.1 and CURVE add to the frames of a message."""
+"""The form of messages, and the bytes that ZMTP 3.1 and CURVE add to their frames."""
 
 from collections.abc import Iterable
 
+import msgspec
 
-def framing(lengths: Iterable[int], *, encrypted: bool = False) -> int:
+
+class Form(msgspec.Struct, frozen=True):
+    """The form of all messages of a run on the wire."""
+
+    encrypted: bool = False
+    """Whether messages travel encrypted, which makes them larger."""
+    checked: bool = False
+    """Whether messages carry a checksum, by which the receiver recognises flipped bits."""
+    durable: bool = False
+    """Whether pushes have a number, and are sent again if their connection may have lost them."""
+
+
+PLAIN = Form()
+
+
+def framing(lengths: Iterable[int], form: Form = PLAIN) -> int:
     """Return the bytes added by ZMTP to frames with the given `lengths`."""
-    return sum(framed(length, encrypted=encrypted) - length for length in lengths)
+    return sum(framed(length, form) - length for length in lengths)
 
 
-def framed(length: int, *, encrypted: bool = False) -> int:
+def framed(length: int, form: Form = PLAIN) -> int:
     """Return the bytes on the wire of a frame of `length` bytes.
 
     ZMTP 3.1 adds flags and length, 2 bytes or 9 beyond 255. CURVE wraps each frame in a MESSAGE
     command (RFC 26): a command name of 8 bytes, a nonce of 8, an authenticator of 16 and the inner
     flags of 1.
     """
-    boxed = length + (33 if encrypted else 0)
+    boxed = length + (33 if form.encrypted else 0)
     return boxed + (2 if boxed <= 255 else 9)

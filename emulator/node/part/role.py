@@ -81,7 +81,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
                 begun=(lambda zero: _tell({"begun": zero})) if part.battery else lambda zero: None,
                 pushed=_stored(parts, batches, goes_on) if part.keeps else _nothing,
             ),
-            durable=part.plan.durable,
+            durable=part.plan.form.durable,
         )
 
 

@@ -15,7 +15,7 @@ from ...core.cut.cut_assembly import cut_exchange
 from ...core.cut.cut_exchange import CutExchange
 from ...core.plan import Plan
 from ...core.server.chores import Chore
-from ...core.server.parameter_server import ParameterServer
+from ...core.server.parameter_server import Driver, ParameterServer
 from ...core.server.snapshot_exchange import Keep
 from ...core.worker.heartbeat import Heartbeat
 from ...learning import models
@@ -78,7 +78,7 @@ def serve(
         chores: list[Chore] = [Roll(server, output / FILE), *_changes(part, holds)]
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
-        checked, cut = part.plan.worker.checked, part.plan.worker.cut is not None
+        checked, cut = part.plan.worker.form.checked, part.plan.worker.cut is not None
         admitted = part.guests, part.heartbeat, largest, pieces
         with Router(address, *admitted, checked=checked, cut=cut, clock=clock) as router:
             server_driver.serve(
@@ -115,18 +115,16 @@ def from_plan(
     """Make the parameter server of `plan`, which writes to `log`, as at the run's start.
 
     `initial`: file of the saved model that the run begins with, or None; `graph`: folder of the
-    exported model, read if the model is cut; `gathering` and `keep` as `assembly.server` takes
-    them.
+    exported model, read if the model is cut; `gathering` and `keep` as `Driver` has them.
     """
     layout = models.find(plan.model).layout
     saved = None if initial is None else saved_model.read(initial, layout)
     state = assembly.parameters(plan, saved)
     cut = _cut_exchange(plan, saved, graph) if plan.worker.cut else None
     now = clock.now()  # behind the start of the learner, which takes seconds
-    pause = Heartbeat().interval  # no device that is alive connects more often
-    return assembly.server(
-        plan, state, log, now=now, gathering=gathering, cut=cut, pause=pause, keep=keep
-    )
+    # no device that is alive connects more often than the heartbeat beats
+    driver = Driver(gathering, Heartbeat().interval, keep)
+    return assembly.server(plan, state, log, now, driver, cut=cut)
 
 
 def _cut_exchange(plan: Plan, initial: SavedModel | None, graph: Path) -> CutExchange:

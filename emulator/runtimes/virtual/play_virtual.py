@@ -10,7 +10,7 @@ from typing import Any
 from ...checks.preflight import preflight
 from ...core import assembly
 from ...core.plan import Plan
-from ...core.server.parameter_server import GATHERING, ParameterServer
+from ...core.server.parameter_server import ParameterServer
 from ...errors import EmulatorError
 from ...log.lines import read
 from ...log.records import StopRecord
@@ -200,16 +200,9 @@ class _VirtualRun:
         return self._scenario.tcp.congestion if self._scenario.tcp else "modelled"
 
     def _assembled(self) -> ParameterServer:
-        return assembly.server(
-            self._plan,
-            self._parts.state,
-            self._log,
-            now=0.0,
-            gathering=GATHERING,
-            codec=self._parts.codec,
-            layout=self._layout,
-            cut=self._parts.exchange,
-        )
+        codec, exchange = self._parts.codec, self._parts.exchange
+        whole = self._plan, self._parts.state, self._log
+        return assembly.server(*whole, 0.0, codec=codec, layout=self._layout, cut=exchange)
 
     def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:
         every, model = self._plan.checkpoint, self._folder.path / "model.npz"

@@ -14,10 +14,8 @@ from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
 from ...scenario.durability import planned as planned_durability
-from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import slowest_exchange
 from ...world.faults import verbs
-from ...world.faults.garbling import VERB
 from ...world.faults.verbs import Action
 from ...world.roles import SERVER
 from .clock.alarms import Alarms
@@ -66,7 +64,7 @@ class VirtualRuntime:
         step, boot = scenario.virtual.step, scenario.virtual.boot
         if step is None or boot is None:
             raise TypeError("virtual.step and virtual.boot must be known")
-        size, encrypted = server.layout.size, scenario.server.encrypt
+        size, form = server.layout.size, server.form
         self.clock = clock = Heap()
         self.links = build_links(clock, scenario)
         self._link_player = LinkPlayer(clock, scenario, self.links)
@@ -77,16 +75,13 @@ class VirtualRuntime:
         timeout = Heartbeat.fit(slowest_exchange(scenario, 4 * size)).timeout
         patches = isinstance(scenario.training.pull, Delta)
         durability = planned_durability(scenario.server.durability)
-        durable = durability is not None
         sized = scenario.virtual.learner == "none"
-        checked = VERB in verbs_of_faults(scenario)
         channel = Channel(
             clock,
             timeout,
-            encrypted=encrypted,
+            form=form,
             patches=patches,
-            durable=durable,
-            garbling=Garbling(scenario.seed, sized=sized) if checked else None,
+            garbling=Garbling(scenario.seed, sized=sized) if form.checked else None,
         )
         processor = ServerProcessor(scenario.virtual.serve, scenario.seed)
         self._endpoint = VirtualServer(
@@ -95,8 +90,7 @@ class VirtualRuntime:
             channel,
             self.fleet.nodes,
             processor,
-            encrypted=encrypted,
-            checked=checked,
+            form=form,
             passes=passes,
         )
         self._crashes: VirtualCrashes | None = None

@@ -28,6 +28,7 @@ from emulator.learning.learners.export import exported
 from emulator.log.writing import RunLog
 from emulator.transport.work import Work
 from emulator.world.stop_conditions import Stop
+from tests.fakes.made_server import planned_server
 
 NODES, STEPS, BATCH = ("a", "b", "c"), 6, 8
 Losses = dict[str, list[float]]
@@ -106,8 +107,7 @@ def trained(planned: Plan) -> tuple[np.ndarray, Losses]:
     if cut is not None:
         part = server_part(exported(planned.model), cut.layer)
         exchange = cut_exchange(planned, part, assembly.server_parameters(planned))
-    state = assembly.parameters(planned)
-    server = assembly.server(planned, state, RunLog(log), now=0.0, gathering=None, cut=exchange)
+    server = planned_server(planned, RunLog(log), 0.0, exchange)
     play(server, {node: Device(node, planned) for node in NODES})
     what = "update" if cut is None else "activations"
     records = [json.loads(line) for line in log.getvalue().splitlines()]

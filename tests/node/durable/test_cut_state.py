@@ -17,6 +17,7 @@ from emulator.learning.models import MODELS
 from emulator.log.writing import RunLog
 from emulator.node.durable.object_tree import Frozen, freeze, thaw
 from emulator.world.stop_conditions import Stop
+from tests.fakes.made_server import planned_server
 from tests.node.durable.test_recovered_state import same
 
 MODEL = MODELS["digits-mlp"]
@@ -34,14 +35,7 @@ def made(labels: str):
         stop=Stop(updates=100),
     )
     part, state = NumpyServer(MODEL.layout, 1), assembly.server_parameters(plan)
-    return assembly.server(
-        plan,
-        assembly.parameters(plan),
-        RunLog(io.BytesIO()),
-        now=0.0,
-        gathering=None,
-        cut=cut_exchange(plan, part, state),
-    )
+    return planned_server(plan, RunLog(io.BytesIO()), 0.0, cut_exchange(plan, part, state))
 
 
 def activations(server, node: str, ticket: int):

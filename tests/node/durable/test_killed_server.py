@@ -9,6 +9,7 @@ import pytest
 from emulator import codecs, modulation, plugins
 from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.core.server.parameters import Parameters
+from emulator.core.wire.framing import Form
 from emulator.learning import models
 from emulator.learning.models import saved_model
 from emulator.log.lines import read
@@ -24,7 +25,8 @@ LAYOUT = models.find(MODEL).layout
 
 def plan_of(durability: Durability | None) -> Plan:
     codec = plugins.plain(codecs.TopK(keep=Fraction(0.01)))
-    worker = WorkerPlan(seed=1, batch_size=10, codec=codec, fleet=6, durable=durability is not None)
+    form = Form(durable=durability is not None)
+    worker = WorkerPlan(seed=1, batch_size=10, codec=codec, fleet=6, form=form)
     return Plan(
         worker=worker,
         model=MODEL,

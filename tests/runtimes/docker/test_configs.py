@@ -73,8 +73,7 @@ WORKER_PLAN = {
     "batch_sizes": {},
     "cut": None,
     "noisy": False,
-    "checked": False,
-    "durable": False,
+    "form": {"encrypted": False, "checked": False, "durable": False},
 }
 
 
@@ -149,12 +148,11 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "evaluator": "evaluator",
             "every": 50,
             "kept": False,
-            "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
+            "stop": {"updates": 100, "accuracy": 0.97, "loss": None, "time": 60.0},
             "quarantine": None,
             "checkpoint": 30.0,
             "durability": None,
             "by_name": False,
-            "encrypted": False,
         },
         "gathering": None,
         "initial": False,

@@ -162,7 +162,7 @@ class NodeConfigs:
 
     def _evaluator_role(self, connection: ServerAddress) -> EvaluatorRole:
         worker = self.plan.worker
-        return EvaluatorRole(connection, worker.seed, worker.durable)
+        return EvaluatorRole(connection, worker.seed, worker.form.durable)
 
     def _node(
         self,
@@ -287,7 +287,7 @@ class NodeConfigs:
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
             timeout=answer_timeout(self.scenario, link, model, others),
-            checked=self.plan.worker.checked,
+            checked=self.plan.worker.form.checked,
             hold=self._held(
                 self.scenario.server.link.up,
                 self._path(name, self._begun(name, link)).down,

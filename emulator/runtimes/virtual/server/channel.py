@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ....core import wire
+from ....core.wire.framing import PLAIN, Form
 from ....core.wire.messages import Again, Pull, Request
 from ....core.worker.question_pace import QuestionPace
 from ..clock.heap import Heap
@@ -21,20 +22,18 @@ class Channel:
         clock: Heap,
         timeout: float,
         *,
-        encrypted: bool,
+        form: Form = PLAIN,
         patches: bool,
-        durable: bool = False,
         garbling: Garbling | None = None,
     ) -> None:
         """Give a connection up once its device has been silent for `timeout` seconds.
 
-        `encrypted` messages are longer on the wire. With `patches` each pull names the version of
-        the model that the device holds, so that the server can answer with a patch. With `durable`
-        pushes have numbers, and are sent again if their connection may have lost them. With
-        `garbling` messages have checksums, and faults may flip their bits.
+        Messages are of the `form`. With `patches` each pull names the version of the model that the
+        device holds, so that the server can answer with a patch. With `garbling` faults may flip
+        the bits of messages, which have checksums.
         """
         self._clock, self._timeout = clock, timeout
-        self._sizes = {"encrypted": encrypted, "checked": garbling is not None}
+        self._form = form
         self._patches, self._garbling = patches, garbling
         self._serve: Callable[[Request], None] = _unconnected
         self._refuse: Callable[[VirtualDevice, Request, str], None]
@@ -43,7 +42,7 @@ class Channel:
         self._silent: dict[str, float] = {}  # device: since when the server hears nothing from it
         self._down = False  # whether the server is down
         self._broken: set[str] = set()  # devices cut off since before the server came back
-        self._pushes = UnansweredPushes() if durable else None
+        self._pushes = UnansweredPushes() if form.durable else None
         self._paces: dict[str, tuple[int, QuestionPace]] = {}  # with the incarnation, by device
 
     def connect(
@@ -68,7 +67,7 @@ class Channel:
         return self._send(device, message)
 
     def _send(self, device: VirtualDevice, message: Request) -> int:
-        size = wire.size(message, **self._sizes)
+        size = wire.size(message, self._form)
         reason = self._garbling.flip(device, message) if self._garbling else ""
         if reason:
             device.links.up.send(device.number, size, self._refuse, device, message, reason)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from ....core import wire
 from ....core.server.parameter_server import ParameterServer
 from ....core.server.seen_pushes import SeenPushes
+from ....core.wire.framing import PLAIN, Form
 from ....core.wire.messages import (
     Again,
     ModelReply,
@@ -39,18 +40,16 @@ class VirtualServer:
         devices: Mapping[str, VirtualDevice],
         processor: ServerProcessor,
         *,
-        encrypted: bool,
-        checked: bool = False,
+        form: Form = PLAIN,
         passes: ServerPasses | None = None,
     ) -> None:
-        """`devices` holds every node by name; `encrypted` messages are longer on the wire, and
-        `checked` ones, which have checksums.
+        """`devices` holds every node by name.
 
         `passes` times the passes through the server's part of a cut model.
         """
         self._server, self._clock, self._channel = server, clock, channel
         self._devices, self._processor = devices, processor
-        self._sizes = {"encrypted": encrypted, "checked": checked}
+        self._form = form
         self._passes = passes
         self._planned = math.inf  # time of the earliest tick that is planned
         self.down = False
@@ -120,7 +119,7 @@ class VirtualServer:
         asked = not isinstance(message, Update | UpdateSegment)
         if asked and self._server.hears(device.name):
             again = Again()
-            size = wire.size(again, **self._sizes)
+            size = wire.size(again, self._form)
             self._channel.reply(device, device.incarnation, again, size)
         self.arm()
 
@@ -133,7 +132,7 @@ class VirtualServer:
         handles: dict[str, GradientHandle] = {}  # of answers in segments, by device
         unsent: Replies = []
         for name, reply in replies:
-            device, size = self._devices[name], wire.size(reply, **self._sizes)
+            device, size = self._devices[name], wire.size(reply, self._form)
             if channel.out_of_reach(device):
                 unsent.append((name, reply))
             elif device.works:
