@@ -133,8 +133,8 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list
 @pytest.fixture
 def calibration_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, on a host that is called `here`."""
-    from emulator import calibration
-    from emulator.calibration import measuring
+    from emulator.costs import calibration
+    from emulator.costs.calibration import measuring
 
     monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
     for place in (calibration, measuring):

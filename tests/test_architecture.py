@@ -6,7 +6,9 @@ its own layer and of the layers below it. `make layers` draws every import in do
     commands          cli
     grids of runs     sweep
     runtimes          docker and virtual, which never see each other
-    a run's life      node calibration runs checks
+    a run's life      checks runs
+    costs             costs
+    a container       node
     a run's means     scenario shaping transport
     protocol          core: no sockets, no clock, no dice
     plugin families   learning codecs modulation optimizers pulls schedules synchronization
@@ -70,10 +72,10 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         },
         *{"transport/farewell.py", "transport/watch.py"},
     },
-    "subprocess": {"calibration", "learning", "node", "runtimes", "shaping", "sweeps"},
+    "subprocess": {"costs/calibration", "learning", "node", "runtimes", "shaping", "sweeps"},
     "time": {
         *{
-            "calibration",
+            "costs/calibration",
             "cli",
             "learning/learners/device.py",
             "learning/learners/segments.py",
@@ -86,7 +88,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         "runtimes/virtual/virtual_runtime.py",
         "shaping/box",
     },
-    "datetime": {"calibration", "cli/read/export_run.py", "runs"},
+    "datetime": {"costs/calibration", "cli/read/export_run.py", "runs"},
     "random": {
         "chance.py",
         *{"world/faults", "world/laws.py", "world/links"},

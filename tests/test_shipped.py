@@ -22,7 +22,7 @@ NOT_IMPORTED = {
     "emulator.node.supervisor": "started by a container",
     "emulator.shaping.box.attach": "started by a sidecar of a foreign container",
     "emulator.shaping.probe": "started by a container",
-    "emulator.calibration.layer_meter": "started by the calibration of layers",
+    "emulator.costs.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learning.datasets.own.call_function": "started by the reader of functions",
     "emulator.learning.learners.tensorflow.keras_export": "started by the export of own models",
     "analysis.facts.agreement": "imported by `emulator.cli.read.analysis_package`",

@@ -19,7 +19,7 @@ _REMOVED = (
 )
 STANDARD = (sys.stdlib_module_names | {*_REMOVED.split()}) - {"annotationlib", "compression"}
 """Modules of the standard library of `PYTHON`, from those of this host's Python up to 3.14."""
-HOST_ONLY = ("analysis", "calibration", "checks", "cli", "runs", "runtimes", "scenario", "sweeps")
+HOST_ONLY = ("analysis", "checks", "cli", "costs", "runs", "runtimes", "scenario", "sweeps")
 """Parts of `emulator` that need packages which the image lacks."""
 
 

@@ -9,6 +9,9 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from ..costs.computing_times import times_known
+from ..costs.host_dilation import with_dilation
+from ..costs.layer_calibration import layers_known
 from ..errors import DataError, EmulatorError, HostError, ScenarioError
 from ..learning.learners.export import tensorflow_version
 from ..learning.learners.numpy import refusal
@@ -17,9 +20,6 @@ from ..machine import congestion
 from ..machine.host import Host, lacks_containers
 from ..runs.certain_crashes import certain_crash
 from ..runs.data_split import DataSplit, split_data
-from ..runs.host_dilation import with_dilation
-from ..runs.layer_calibration import layers_known
-from ..runs.step_calibration import times_known
 from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
 from ..scenario.demand import small_devices

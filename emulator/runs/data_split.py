@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from ..costs.compute_groups import dealt_batches
 from ..errors import ScenarioError
 from ..learning import datasets
 from ..learning.datasets import Dataset
 from ..learning.datasets.owners_file import owners_of
 from ..learning.datasets.split import Parts, parts
 from ..scenario import Scenario
-from .compute_groups import dealt_batches
 
 
 @dataclass(frozen=True)

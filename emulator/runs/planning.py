@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from .. import plugins
 from ..core.plan import Plan, WorkerPlan
 from ..core.wire.framing import Form
+from ..costs.compute_groups import compute_groups, dealt_batches
 from ..scenario import Scenario
 from ..scenario.durability import planned
 from ..scenario.timeline import verbs_of_faults
 from ..world.faults.garbling import VERB
 from ..world.roles import EVALUATOR
-from .compute_groups import compute_groups, dealt_batches
 
 
 def plan(

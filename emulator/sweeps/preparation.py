@@ -7,8 +7,8 @@ played side by side: else each process would measure the others' load, too.
 from collections.abc import Callable, Sequence
 
 from ..checks.preflight import preflight
+from ..costs.compute_groups import dealt_batches
 from ..errors import EmulatorError, ScenarioError, first_of
-from ..runs.compute_groups import dealt_batches
 from ..runs.conductor import ProgressView
 from ..runs.data_split import split_data
 from ..scenario import Scenario

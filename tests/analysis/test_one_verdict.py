@@ -20,13 +20,13 @@ from analysis.pages.report import report
 from analysis.pages.run_warnings import host_verdict, kept_up, warnings
 from analysis.tables import sections
 from emulator.cli.play.run import tell
+from emulator.costs import host_dilation
+from emulator.costs.host_dilation import STEPS, CoreDemand, tight, too_fast
 from emulator.log import summary
 from emulator.log.lines import line
 from emulator.log.records import Record, StartRecord, StopRecord
 from emulator.log.summary import RunFacts, summarise
 from emulator.machine.host import Load
-from emulator.runs import host_dilation
-from emulator.runs.host_dilation import STEPS, CoreDemand, tight, too_fast
 from emulator.runtimes.docker.host_log import HostLog
 from emulator.scenario import loads
 from tests.fakes.handmade_run import written

@@ -7,7 +7,7 @@ given one, beside virtual time, as `emulate compare --runtimes` does. Prints the
 emulated second.
 They are counted from each device's first update on that comes after `WARM` seconds: the first step
 of a device reads TensorFlow's libraries, which virtual time leaves out. Of each run it prints the
-processor time for an update, from which the cost of a packet in `runs/host_dilation.py` comes.
+processor time for an update, from which the cost of a packet in `costs/host_dilation.py` comes.
 Takes five minutes on a host that does nothing else; needs the engine, the image and the data.
 """
 

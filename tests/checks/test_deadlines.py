@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator import calibration
-from emulator.calibration import store
 from emulator.checks.deadlines import StepTime, late_groups, too_short
 from emulator.codecs import Dense
+from emulator.costs import calibration
+from emulator.costs.calibration import store
 from emulator.scenario import loads
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal

@@ -57,9 +57,9 @@ def test_what_cannot_be_compared(
 @pytest.fixture
 def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None) -> dict[str, Any]:
     """Both runtimes take no time, and the host is ever slower; what they say can be changed."""
-    from emulator import calibration
-    from emulator.calibration import step_meter
     from emulator.cli.play import run
+    from emulator.costs import calibration
+    from emulator.costs.calibration import step_meter
     from emulator.runtimes.docker import play_containers
 
     monkeypatch.setattr(play_containers, "require", lambda: None)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.calibration.machine_repair import GroupCycle, queue
+from emulator.costs.machine_repair import GroupCycle, queue
 from tests.fakes.typed_commands import Emulate
 
 COSTS = {"devices": 16, "t_conv": 1.15, "t_fc": 0.0425}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from emulator.calibration.layer_record import LayerSeconds
 from emulator.cli.plan.planned_schedules import number, seconds, segments
+from emulator.costs.calibration.layer_record import LayerSeconds
 from emulator.world.links.link import FRAME
 from tests.fakes.typed_commands import Emulate
 
@@ -183,7 +183,7 @@ def test_a_file_without_times_is_planned_by_calibration(
         tell("measuring")
         return LayerSeconds("here", "this", model, batch_size, (1.0, 1.0, 2.0), (2.0, 2.0, 2.0))
 
-    monkeypatch.setattr("emulator.calibration.layer_seconds", seconds)
+    monkeypatch.setattr("emulator.costs.calibration.layer_seconds", seconds)
     text = file.read_text().replace(", layers: {forward: [1, 1, 1], backward: [2, 2, 2]}", "")
     file.write_text(text)
     result = emulate("schedule", file, "--batch-size", 16, "--json")

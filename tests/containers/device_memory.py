@@ -12,7 +12,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from emulator.calibration.worker_memory import private_peak
+from emulator.costs.calibration.worker_memory import private_peak
 from emulator.runtimes.docker.engine import client as engine
 from tests.layers import ROOT
 

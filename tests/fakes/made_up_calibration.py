@@ -3,8 +3,8 @@
 from contextlib import suppress
 from pathlib import Path
 
-from emulator.calibration import Calibration, record
 from emulator.codecs import TopK
+from emulator.costs.calibration import Calibration, record
 from emulator.machine.cache import cache
 from emulator.units import Fraction, Seconds
 from emulator.world.laws import Fixed, LogNormal

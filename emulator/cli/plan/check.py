@@ -62,10 +62,10 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     from ...checks.short_limits import short_limits
     from ...checks.tried_plugins import doubtful_plugins
     from ...core.server.parameter_server import GATHERING
+    from ...costs.compute_groups import compute_groups
+    from ...costs.cut_traffic import cut_traffic
+    from ...costs.host_dilation import core_demand, tight, too_fast, with_dilation
     from ...machine.host import Host
-    from ...runs.compute_groups import compute_groups
-    from ...runs.cut_traffic import cut_traffic
-    from ...runs.host_dilation import core_demand, tight, too_fast, with_dilation
     from ...scenario import demand, load, load_without_code, overview, shortfalls
     from ...scenario.demand import HostCapacity as Capacity
     from ...scenario.demand import small_devices
@@ -192,8 +192,8 @@ def _short_queues(links: int) -> str:
 
 def _step(scenario: "Scenario") -> "StepTime | None":
     """Return the time of a mini-batch, from `virtual.step` or from this host's calibration."""
-    from ...calibration import known
     from ...checks.deadlines import StepTime
+    from ...costs.calibration import known
 
     training, given = scenario.training, scenario.virtual.step
     if given is not None:

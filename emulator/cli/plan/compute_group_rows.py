@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from ...runs.compute_groups import compute_groups, dealt_batches
-from ...runs.step_calibration import known_time
+from ...costs.compute_groups import compute_groups, dealt_batches
+from ...costs.computing_times import known_time
 from ...scenario import Scenario
 
 

@@ -2,8 +2,8 @@
 
 from rich.table import Table
 
+from ...costs.cut_traffic import CutTraffic
 from ...errors import counted
-from ...runs.cut_traffic import CutTraffic
 from ..tables import table
 
 

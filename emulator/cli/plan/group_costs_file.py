@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...calibration.machine_repair import GroupCycle, conv_time
+from ...costs.machine_repair import GroupCycle, conv_time
 from ...scenario.devices import MOST_DEVICES
 from .exact_json import ExactNumber, MistakeList, found_text, read_mapping, read_text
 

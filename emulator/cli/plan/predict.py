@@ -15,7 +15,7 @@ from ..read.analysis_package import analysis
 from ..read.pages import figure_drawn
 
 if TYPE_CHECKING:
-    from ...runs.hardware_efficiency import HardwareEfficiency, PredictedUpdate
+    from ...costs.prediction import HardwareEfficiency, PredictedUpdate
 
 
 @click.command(short_help="Predict how often compute groups update the model, without a run.")
@@ -115,7 +115,7 @@ def predict(
 def _from_costs(
     costs: Path, groups: str | None
 ) -> "tuple[HardwareEfficiency, Sequence[int], Sequence[str]]":
-    from ...runs.hardware_efficiency import HardwareEfficiency, divisors
+    from ...costs.prediction import HardwareEfficiency, divisors
     from .group_costs_file import read_group_costs
 
     given = read_group_costs(costs)
@@ -126,7 +126,7 @@ def _from_costs(
 def _from_scenario(
     file: Path | None, overrides: tuple[str, ...], groups: str | None, on: str
 ) -> "tuple[HardwareEfficiency, Sequence[int], Sequence[str]]":
-    from ...runs.hardware_efficiency import divisors, hardware_efficiency
+    from ...costs.prediction import divisors, hardware_efficiency
     from ...runs.left_out import left_out
     from ...scenario import load
 

@@ -133,8 +133,8 @@ def _planned(
     groups = _chosen(scenario, device)
     if given is not None:
         return [PlannedSchedules(name, given) for name in groups]
-    from ...runs.compute_groups import dealt_batches
-    from ...runs.expected_costs import expected_costs, update_sizes
+    from ...costs.compute_groups import dealt_batches
+    from ...costs.layer_costs import expected_costs, update_sizes
 
     scenario = _timed(scenario, batch_size)
     layout = scenario.training.layout
@@ -176,8 +176,8 @@ def _chosen(scenario: "Scenario", device: str | None) -> "dict[str, Group]":
 
 def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
     """Return `scenario` with `batch_size`, a step and the layers' shares of the step."""
+    from ...costs.layer_calibration import with_layers
     from ...runs.conductor import ProgressView
-    from ...runs.layer_calibration import with_layers
     from ...runtimes.virtual.play_virtual import resolve
     from ...units import Seconds
     from ...world.laws import Fixed

@@ -16,8 +16,8 @@ from ..read.pages import drawable, page_files, runs_readable, short
 from .run import EXIT_CODES, watched
 
 if TYPE_CHECKING:
-    from ...calibration import Calibration
-    from ...calibration.step_meter import StepMeter
+    from ...costs.calibration import Calibration
+    from ...costs.calibration.step_meter import StepMeter
     from ...scenario import Scenario
 
 UNSTEADY = 0.1
@@ -77,8 +77,8 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
 
     Of devices with several sizes of mini-batches the largest is measured.
     """
-    from ...calibration import measure
-    from ...runs.compute_groups import dealt_sizes
+    from ...costs.calibration import measure
+    from ...costs.compute_groups import dealt_sizes
 
     training = scenario.training
     return measure(
@@ -91,8 +91,8 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
 
 
 def _alongside(scenario: "Scenario", step: float) -> AbstractContextManager["StepMeter"]:
-    from ...calibration import alongside
-    from ...runs.compute_groups import dealt_sizes
+    from ...costs.calibration import alongside
+    from ...costs.compute_groups import dealt_sizes
 
     training = scenario.training
     return alongside(
@@ -106,7 +106,7 @@ def _alongside(scenario: "Scenario", step: float) -> AbstractContextManager["Ste
 
 def _at(scenario: "Scenario", speed: "Calibration") -> "Scenario":
     """Return `scenario` with the calibrated times `speed` in place of missing ones."""
-    from ...runs.step_calibration import timed
+    from ...costs.computing_times import timed
 
     return timed(scenario, [speed])
 

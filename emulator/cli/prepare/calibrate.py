@@ -11,8 +11,8 @@ from ..output import echo_json
 from .completed_words import scenario_files, values_of
 
 if TYPE_CHECKING:
-    from ...calibration import Calibration, LayerSeconds
     from ...codecs import AnyCodec
+    from ...costs.calibration import Calibration, LayerSeconds
 
 MODEL, BATCH_SIZE, ALGORITHM = "mnist-cnn", 10, "adacomp"
 """Model, batch size and algorithm to measure without a scenario or options."""
@@ -76,9 +76,9 @@ def calibrate(
         )
     if file is None and overrides:
         raise click.UsageError("--set overrides a key of FILE: give FILE too")
-    from ...calibration import measure, store
-    from ...calibration.layer_record import store as store_layers
-    from ...calibration.measuring import measure_layers
+    from ...costs.calibration import measure, store
+    from ...costs.calibration.layer_record import store as store_layers
+    from ...costs.calibration.measuring import measure_layers
 
     wanted = _of_file(file, overrides) if file else _of_options(model, batch_size)
     if wanted.batch_size > MOST_EXAMPLES:
@@ -131,7 +131,7 @@ class _Wanted(NamedTuple):
 
 def _of_file(file: Path, overrides: tuple[str, ...]) -> _Wanted:
     """Return the worker of the scenario in `file`."""
-    from ...runs.compute_groups import dealt_sizes
+    from ...costs.compute_groups import dealt_sizes
     from ...scenario import load
     from ...schedules import Sequential
 

@@ -12,7 +12,7 @@ from ..output import echo_json
 from .completed_words import paths
 
 if TYPE_CHECKING:
-    from ...calibration import Calibration
+    from ...costs.calibration import Calibration
     from ...learning.models import OwnModel
     from ...learning.models.own_model import MeasuredMemory
 
@@ -43,9 +43,9 @@ def model(
     emulate model ./models.py:cnn
     emulate model ./models.py:mobile --batch-size 32 --json
     """
-    from ...calibration import measure, store
-    from ...calibration.worker_memory import measure_memory
     from ...codecs import Dense
+    from ...costs.calibration import measure, store
+    from ...costs.calibration.worker_memory import measure_memory
     from ...learning.learners.own_export import own_model
     from ...learning.models.own_model import LOSSES, source
 

@@ -10,6 +10,8 @@ from typing import Any
 from docker import DockerClient
 
 from ...checks.preflight import preflight
+from ...costs.host_dilation import with_dilation
+from ...costs.prediction import prediction_facts
 from ...learning.learners.own_export import ready
 from ...log.lines import read
 from ...log.verdicts.packet_lateness import Shaped
@@ -17,8 +19,6 @@ from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit
 from ...runs.folder import create
-from ...runs.hardware_efficiency import prediction_facts
-from ...runs.host_dilation import with_dilation
 from ...runs.replay import Replay
 from ...runs.results import can_go_on, gather, keep, unmeasured
 from ...runs.session import Ending, Session

@@ -8,7 +8,7 @@ from ...core.worker.evaluator import evaluator
 from ...core.worker.falsifying import VERB as FALSIFY
 from ...core.worker.fault_draws import FaultDraws
 from ...core.worker.kept_state import Keeper
-from ...runs.compute_groups import dealt_batches
+from ...costs.compute_groups import dealt_batches
 from ...scenario import Scenario
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeline import verbs_of_faults

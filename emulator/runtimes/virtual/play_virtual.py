@@ -11,6 +11,9 @@ from ...checks.preflight import preflight
 from ...core import assembly
 from ...core.plan import Plan
 from ...core.server.parameter_server import ParameterServer
+from ...costs.computing_times import with_times
+from ...costs.layer_calibration import needs_layers, with_layers
+from ...costs.prediction import prediction_facts
 from ...errors import EmulatorError
 from ...log.lines import read
 from ...log.records import StopRecord
@@ -21,13 +24,10 @@ from ...runs.checked_log import CheckedLog
 from ...runs.conductor import RunView, run
 from ...runs.dead_run import DeadRun
 from ...runs.folder import RunFolder, create
-from ...runs.hardware_efficiency import prediction_facts
-from ...runs.layer_calibration import needs_layers, with_layers
 from ...runs.planning import plan
 from ...runs.replay import Replay
 from ...runs.results import ModelOrigin, put_in_order
 from ...runs.session import Session
-from ...runs.step_calibration import with_times
 from ...scenario import Scenario, Timed, timeline
 from ...units import Seconds
 from ...world.laws import Fixed

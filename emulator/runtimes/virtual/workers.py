@@ -8,10 +8,10 @@ from ...core.plan import WorkerPlan
 from ...core.scheduling.scheduler import Scheduler
 from ...core.worker.layered_worker import layered_worker
 from ...core.worker.worker import worker
+from ...costs.device_costs import device_costs
+from ...costs.layer_costs import update_sizes
 from ...layout import Layout
 from ...log.writing import RunLog
-from ...runs.device_costs import device_costs
-from ...runs.expected_costs import update_sizes
 from ...scenario import Scenario
 from .cut_times import cut_shares
 from .device.passes import LayerTimes, Passes, SlopesDecoder

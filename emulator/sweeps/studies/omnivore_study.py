@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...runs.hardware_efficiency import hardware_efficiency
+from ...costs.prediction import hardware_efficiency
 from ...scenario import load
 from .entries import Entry, Study
 

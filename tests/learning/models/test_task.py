@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from emulator.calibration.worker_bench import noise
+from emulator.costs.calibration.worker_bench import noise
 from emulator.learning.datasets import DATASETS
 from emulator.learning.models import MODELS
 from emulator.learning.models.task import Task

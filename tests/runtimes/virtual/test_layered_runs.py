@@ -7,10 +7,10 @@ from unittest.mock import patch
 
 import pytest
 
-from emulator import calibration
-from emulator.calibration import LayerSeconds
 from emulator.codecs import Dense, TopK
 from emulator.core.wire.messages import UpdateSegment
+from emulator.costs import calibration
+from emulator.costs.calibration import LayerSeconds
 from emulator.runtimes.virtual.learning.traffic_only import ExpectedSizeCodec
 from emulator.scenario import load
 from emulator.units import Fraction

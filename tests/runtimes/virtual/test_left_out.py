@@ -9,7 +9,7 @@ from analysis import read
 from analysis.pages.run_warnings import warnings
 from emulator.checks.deadlines import StepTime, late_groups
 from emulator.cli.play.run import tell
-from emulator.runs.compute_groups import compute_groups
+from emulator.costs.compute_groups import compute_groups
 from emulator.scenario import loads
 from emulator.synchronization import AnySynchronization
 from tests.fakes.virtual_world import played

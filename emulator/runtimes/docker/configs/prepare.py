@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from ....costs.first_costs import first_costs
 from ....learning.datasets import shard
 from ....learning.models import OwnModel
 from ....machine import congestion, packet_sizes
 from ....machine.memory_files import room_in_memory
 from ....node import config
 from ....runs.data_split import DataSplit
-from ....runs.first_costs import first_costs
 from ....runs.folder import RunFolder
 from ....runs.planning import plan
 from ....runs.plugin_sources import FOLDER, PluginSources, plugin_sources

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ....costs.compute_groups import compute_groups, dealt_batches
 from ....errors import EmulatorError
 from ....log.lines import read
-from ....runs.compute_groups import compute_groups, dealt_batches
 from ....scenario import Scenario
 from ...point import Finished, Point
 from ...pool import ENDS

@@ -1,0 +1,176 @@
+"""Stored calibrations: a JSON file for each host, processor, model, batch size and codec."""
+
+import json
+import math
+import os
+import platform
+from dataclasses import dataclass, fields, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from ...codecs import AnyCodec
+from ...errors import HostError
+from ...machine.cache import cache
+from ...machine.remade_files import made_again
+from ...units import Quantity, Seconds
+from ...world import laws
+from ...world.laws import Fixed, LogNormal
+
+PROCESSOR = Path("/proc/cpuinfo")
+DIGITS = 3
+"""Significant digits of every figure: more than a second measurement would confirm."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """CPU times of a worker and of the server on a core of `host`, for a model and a codec."""
+
+    host: str
+    processor: str
+    date: str
+    """Day of the measurement, for example 2026-05-17."""
+    model: str
+    batch_size: int
+    codec: str
+    """As `described` writes a codec, for example `topk 1%`."""
+    step: LogNormal
+    """CPU seconds of the worker between two models: receive, compute the gradient, encode, send."""
+    boot: Fixed
+    """CPU seconds from the start of a worker's process to the worker's hello."""
+    serve: Fixed
+    """CPU seconds of the server between two updates: receive, apply, send the model."""
+
+    @property
+    def median(self) -> float:
+        """Return the median of a step, in seconds."""
+        return float(self.step.lognormal[0])
+
+    def mean_with(self, later: "Calibration") -> "Calibration":
+        """Return the mean of each figure of this calibration and a `later` one."""
+        (median, sigma), (later_median, later_sigma) = self.step.lognormal, later.step.lognormal
+        step = LogNormal((Seconds((median + later_median) / 2), (sigma + later_sigma) / 2))
+        return replace(
+            later,
+            step=step,
+            boot=Fixed(Seconds((self.boot.fixed + later.boot.fixed) / 2)),
+            serve=Fixed(Seconds((self.serve.fixed + later.serve.fixed) / 2)),
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the calibration as JSON holds it, times in seconds. `read` is the inverse."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**values, **{name: laws.plain(values[name]) for name in ("step", "boot", "serve")}}
+
+    @property
+    def file(self) -> Path:
+        """Return the path of the calibration's file in the cache."""
+        return _file(self.host, self.processor, self.model, self.batch_size, self.codec)
+
+
+def read(plain: Any) -> Calibration:
+    """Build a calibration from its JSON form. Raises a ValueError if `plain` has another form."""
+    try:
+        (median, sigma) = plain["step"]["lognormal"]
+        step = LogNormal((Seconds(median), float(sigma)))
+        single = {name: Fixed(Seconds(plain[name]["fixed"])) for name in ("boot", "serve")}
+        built = Calibration(**{**plain, "step": step, **single})
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a calibration: {error}") from error
+    words = (built.host, built.processor, built.date, built.model, built.codec)
+    sound = all(isinstance(word, str) for word in words) and isinstance(built.batch_size, int)
+    times = (built.boot.fixed, built.serve.fixed)
+    if not sound or not all(0 < time < math.inf for time in times):
+        raise ValueError("not a calibration")
+    return built
+
+
+def here() -> tuple[str, str]:
+    """Return the names of this host and of its processor."""
+    return platform.node(), _processor()
+
+
+def described(codec: AnyCodec, error_feedback: bool = False) -> str:
+    """Return the kind of `codec` and its settings that differ from the default, in a few words."""
+    settings = [field for field in fields(codec) if field.name != "kind"]
+    values = [getattr(codec, field.name) for field in settings]
+    words = [
+        str(value)
+        for field, value in zip(settings, values, strict=True)
+        if isinstance(value, Quantity) or value != field.default
+    ]
+    return " ".join([codec.kind, *words, *(["error feedback"] if error_feedback else [])])
+
+
+def rounded(value: float) -> float:
+    """Round `value` to `DIGITS` significant digits."""
+    return float(f"{value:.{DIGITS}g}")
+
+
+def find(host: str, processor: str, model: str, batch_size: int, codec: str) -> Calibration | None:
+    """Return the stored calibration; None if the cache has no file for these.
+
+    A damaged file is reported, and will be written anew.
+    """
+    key = (host, processor, model, batch_size, codec)
+    file = _file(*key)
+    try:
+        stored = _read(file)
+        if _key(stored) != key:
+            raise ValueError("it is of something else")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        made_again(file, str(error))
+        return None
+    return stored
+
+
+def store(calibration: Calibration) -> Path:
+    """Write `calibration` to the cache, over an earlier measurement; return the file.
+
+    Raises a HostError if the cache cannot be written.
+    """
+    return keep(calibration.file, calibration.plain())
+
+
+def keep(file: Path, plain: dict[str, Any]) -> Path:
+    """Write `plain` as JSON to `file` in the cache; return the file. Raises a HostError."""
+    # renamed once complete, so that a reader never sees half of the file
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise HostError(
+            f"cannot keep the calibration in {file}: {error.strerror}: set EMULATE_CACHE to a "
+            "folder that can be written"
+        ) from error
+    return file
+
+
+def _key(stored: Calibration) -> tuple[str, str, str, int, str]:
+    return stored.host, stored.processor, stored.model, stored.batch_size, stored.codec
+
+
+def _file(host: str, processor: str, model: str, batch_size: int, codec: str) -> Path:
+    digest = sha256("\0".join((host, processor, codec)).encode()).hexdigest()[:12]
+    return cache("calibration", f"{model}-{batch_size}-{digest}.json")
+
+
+def _read(file: Path) -> Calibration:
+    """Read the calibration in `file`. Raises a ValueError if the file holds no calibration."""
+    try:
+        return read(json.loads(file.read_bytes()))
+    except (OverflowError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _processor() -> str:
+    try:
+        lines = PROCESSOR.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.machine()

@@ -1,0 +1,225 @@
+"""The time dilation with which a host has enough cores for the containers of a scenario.
+
+Beside devices and server, the packets want cores: the kernel carries them from process to process,
+and where netem is missing the packet box holds them. A rate hands packets out a few frames at a
+time, and each wakes the box and the receiver.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..core.scheduling.prior_costs import LinkEstimate, through
+from ..log.verdicts.host_shortage import OFTEN, SUBJECT, is_short
+from ..pulls import floats
+from ..scenario import Scenario, Shortfall
+from ..scenario.devices import Group
+from ..scenario.time_section import AUTO, MOST, TimeSection
+from ..schedules import Sequential
+from ..shaping.backend import Backend
+from ..shaping.full_packets import filled
+from ..shaping.tc import SUPERPACKET, segments
+from ..synchronization import Asynchronous
+from ..units import Rate
+from ..world.links.link import ETHERNET, SEGMENT, Side
+from .calibration import known
+from .computing_times import known_time
+from .layer_costs import update_sizes
+
+ROOM = 0.8
+"""Share of the host's cores that devices and server may want together. The rest is for the engine,
+the kernel's network and the conductor, and for moments at which many devices compute at once."""
+
+PACKET, FRAME = 120e-6, 17e-6
+"""Seconds of a core for each packet of a message on a path with a rate, and on any shaped path at
+least for each frame: of the box, the kernel's interrupts and ZeroMQ's threads at both ends.
+Measured with the box: 60 µs for a frame where TCP made packets of two (`python -m
+tests.benchmarks.dilation` prints the processor time), 16 µs in the quickstart's packets of nine
+(box and interrupts of `python -m tests.benchmarks.backend_costs`), 17 µs behind a delay alone. On a
+path without a shape the calibrated times of steps include the packets."""
+
+QUOTAS, STEPS = "quotas", "steps"
+
+
+@dataclass(frozen=True)
+class CoreDemand:
+    """The cores that the nodes of a scenario want in real time."""
+
+    devices: float
+    """Cores of all devices together: at most their CPU quotas; a device without one wants a core.
+    """
+    server: float
+    """Cores of the server."""
+    source: str
+    """`steps`: from the times of steps and links; `quotas`: all devices compute all the time."""
+    packets: float = 0.0
+    """Cores for the packets on shaped paths; 0 if `source` is `quotas`."""
+
+    @property
+    def cores(self) -> float:
+        """The sum."""
+        return self.devices + self.server + self.packets
+
+    @property
+    def who(self) -> str:
+        """What wants the cores, in words."""
+        return "devices, server and packets" if self.packets else "devices and server"
+
+    def needed(self, cores: float) -> float:
+        """Return the smallest dilation, in tenths, with which `cores` cores suffice; 1 or more."""
+        wanted = self.cores / (ROOM * cores)
+        return min(MOST, max(1.0, math.ceil(round(10 * wanted, 6)) / 10))
+
+
+def core_demand(scenario: Scenario) -> CoreDemand:
+    """Return the cores that the nodes of `scenario` want, undilated.
+
+    Where the time of a step is known, from `virtual.step` or this host's calibration, a device of
+    asynchronous training wants its step's share of an iteration: the step, a pull and a push, on
+    the device's own path. Devices that wait for each other compute at one time, so they want their
+    quotas.
+    """
+    groups = scenario.devices
+    shares = [1.0 if group.profile is None else float(group.profile.cpu or 1) for group in groups]
+    counts = [group.count or 1 for group in groups]
+    quotas = sum(share * count for share, count in zip(shares, counts, strict=True))
+    training = scenario.training
+    step, serve = known_time(scenario, training.batch_size), _serve(scenario)
+    whole = training.cutting == Sequential() and training.cut is None
+    if step is None or not whole or training.synchronization != Asynchronous():
+        return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
+    push = sum(update_sizes(training.codec, training.layout))
+    pull = float(floats.width(training.pull.values)) * training.layout.size
+    devices = rate = packets = 0.0
+    for group, share, count in zip(groups, shares, counts, strict=True):
+        # a device that has rested does a short step at full speed, within its quota's budget
+        bursts = step + serve + _carried(scenario, group, pull, push)
+        iteration = max(step / min(1.0, share), bursts)
+        if not iteration:  # `virtual.step` is zero, and nothing else takes time
+            return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
+        devices += count * min(share, step / iteration)
+        rate += count / iteration
+        packets += count / iteration * _packets(scenario, group, pull, push)
+    server = min(1.0, rate * serve)
+    return CoreDemand(round(devices, 6), round(server, 6), STEPS, round(packets, 6))
+
+
+def _serve(scenario: Scenario) -> float:
+    """Return the mean seconds for which an update occupies the server; 0 if they are unknown."""
+    training, given = scenario.training, scenario.virtual.serve
+    if given is not None:
+        return given.mean
+    if scenario.virtual.step is not None or not isinstance(training.model, str):
+        return 0.0
+    measured = known(
+        training.trainable,
+        training.batch_size,
+        training.codec,
+        error_feedback=training.error_feedback,
+    )
+    return 0.0 if measured is None else measured.serve.mean
+
+
+def _carried(scenario: Scenario, group: Group, pull: float, push: float) -> float:
+    """Return the seconds that a question, a model of `pull` bytes and an update of `push` bytes
+    are under way on the path of a device of `group`, without other traffic."""
+    server = scenario.server.link
+    up, down = through(group.link.up, server.down), through(group.link.down, server.up)
+    return _time(up, 0.0) + _time(down, pull) + _time(up, push)
+
+
+def _packets(scenario: Scenario, group: Group, pull: float, push: float) -> float:
+    """Return the seconds of a core for the packets of an iteration on a device of `group`."""
+    server, own = scenario.server.link, group.link
+    links = [each.link for each in scenario.devices]
+    sent = _frames(server.up, [link.down for link in links], [link.up.rate for link in links])
+    pushed = _frames(own.up, [server.down], [own.down.rate])
+    ways = [((server.up, own.down), sent, pull), ((own.up, server.down), pushed, push)]
+    return sum(_each(sides, frames) * size / SEGMENT for sides, frames, size in ways)
+
+
+def _frames(up: Side, beyond: Sequence[Side], back: Sequence[Rate | None]) -> int:
+    """Return the frames that TCP combines into a packet for `up` and the far sides `beyond`, with
+    acknowledgements at the rates `back`."""
+    backend = Backend(rate="tbf", delay="packets")
+    if not filled(up, beyond, [rate for rate in back if rate is not None], backend):
+        return 2
+    return max(2, min(SUPERPACKET // ETHERNET, segments(up, beyond, backend)))
+
+
+def _each(sides: Sequence[Side], frames: int) -> float:
+    """Return the seconds of a core for each frame on a path through `sides`, in packets of
+    `frames`."""
+    if any(side.rate is not None for side in sides):
+        return max(FRAME, PACKET / frames)
+    return FRAME if any(side.shaped for side in sides) else 0.0
+
+
+def _time(path: LinkEstimate, size: float) -> float:
+    return path.setup + path.pace * size + path.delay
+
+
+def with_dilation(scenario: Scenario, cores: float) -> Scenario:
+    """Return `scenario` with the dilation that `cores` cores need in place of `auto`."""
+    if scenario.time is None or scenario.time.dilation != AUTO:
+        return scenario
+    needed = core_demand(scenario).needed(cores)
+    return scenario.model_copy(update={"time": TimeSection(dilation=needed)})
+
+
+def _short(scenario: Scenario, wanted: CoreDemand, cores: float) -> bool:
+    """Return whether `cores` cores are certainly too few for the cores `wanted` by `scenario`."""
+    if wanted.source == STEPS:
+        return is_short(wanted.cores / cores)
+    # all quotas together are an upper bound already; a device without one may wait for its link
+    groups = scenario.devices
+    quotas = [(group.profile.cpu or 0) * (group.count or 1) for group in groups if group.profile]
+    return is_short(sum(quotas) / cores)
+
+
+def tight(scenario: Scenario, cores: float) -> list[str]:
+    """Return a note if `cores` cores may be too few for `scenario`, and `too_fast` has no warning.
+
+    Its dilation must be known.
+    """
+    wanted, dilation = core_demand(scenario), scenario.dilation
+    needed = wanted.needed(cores)
+    if needed <= dilation or _short(scenario, wanted, dilation * cores):
+        return []
+    whole, here = f"{wanted.cores:.3g} cores", f"{cores:g} cores of this host"
+    slowed = f", at a dilation of {dilation:g}" if dilation > 1 else ""
+    if wanted.source == STEPS:
+        known = f"{wanted.who} want about {whole} of the {here}{slowed}, as their steps tell"
+        better = ""
+    else:
+        known = (
+            f"devices and server want {whole} of the {here}{slowed} if all devices compute all the "
+            "time, and less as far as they wait for their links"
+        )
+        better = "; `emulate calibrate FILE` measures steps, and this estimate becomes closer"
+    return [
+        f"time: {known}. If {SUBJECT} are short of processor time for over {OFTEN:.0%} of the "
+        f"time, the run is marked: the host did not keep up. `time: {{dilation: {needed:g}}}` "
+        f"leaves room{better}"
+    ]
+
+
+def too_fast(scenario: Scenario, cores: float) -> list[Shortfall]:
+    """Return a warning if the devices of `scenario` need a slower world on `cores` cores.
+
+    Its dilation must be known.
+    """
+    wanted, dilation = core_demand(scenario), scenario.dilation
+    needed = wanted.needed(cores)
+    if needed <= dilation or not _short(scenario, wanted, dilation * cores):
+        return []
+    return [
+        Shortfall(
+            "warning",
+            f"time: {wanted.who} want {wanted.cores:.3g} cores, as far as their "
+            f"{wanted.source} tell, so they "
+            f"would be short of processor time. This host needs a dilation of {needed:g} to keep "
+            f"up: write `time: {{dilation: {needed:g}}}`, or `auto`, and the run takes as much "
+            "longer",
+        )
+    ]
