@@ -123,6 +123,17 @@ def echo_json(content: Any, **how: Any) -> None:
     click.echo(json.dumps(content, **{"indent": 2, **how}))
 
 
+def emit(as_json: bool, plain: Any, show: Callable[[], object], **how: Any) -> None:
+    """Print what a command has found: `plain` with `--json`, else by calling `show`.
+
+    A callable `plain` is called for the JSON only; `how` is for `json.dumps`.
+    """
+    if as_json:
+        echo_json(plain() if callable(plain) else plain, **how)
+    else:
+        show()
+
+
 def json_echoed(*, forget: bool = False) -> bool:
     """Return whether `echo_json` has printed the JSON of this command; `forget` begins anew."""
     global _echoed

@@ -104,7 +104,7 @@ def test_every_mistake_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
     result = emulate("check", "--json", file)
     assert (result.code, result.err) == (2, "")
     model, rate = result.json["mistakes"]
-    assert model["message"].startswith("'digits-mpl' is not ")
+    assert model["message"].startswith("'digits-mpl' (did you mean 'digits-mlp'?) is not ")
     assert rate == {
         "file": str(file),
         "line": 7,

@@ -28,7 +28,10 @@ def refused(emulate: Emulate, file: Path, *words: object) -> Said:
 @pytest.mark.parametrize(
     "change, words",
     [
-        (("model: digits-mlp", "model: lenet"), "training.model: 'lenet' is not"),
+        (
+            ("model: digits-mlp", "model: lenet"),
+            "model: 'lenet' (did you mean 'mnist-lenet'?) is not",
+        ),
         (("profile: phone", "profile: fone"), "devices[0].profile: 'fone' is no device profile"),
         (("at: 60s", "at: 60"), "faults[0].at: 60 has no unit"),
         (("name: far,", "name: near,"), "devices[1].name: 'near' is the name of devices[0] too"),

@@ -65,7 +65,7 @@ def test_a_profile_of_ones_own_is_shown_by_name_and_by_path(
     file.write_text("faults: [{kind: crahs, every: 1s}]\n")
     wrong = emulate("profiles", "mine")
     assert wrong.code == 2
-    assert "mine.yaml:1: faults[0].kind: 'crahs' is not" in wrong.err
+    assert "mine.yaml:1: faults[0].kind: 'crahs' (did you mean 'crash'?) is not" in wrong.err
 
 
 def test_a_link_has_no_sample(emulate: Emulate) -> None:

@@ -107,7 +107,7 @@ def test_the_table_shows_values_as_they_are_written(capsys: pytest.CaptureFixtur
         {axis: value, "outcome": "success", **facts}
         for value in ("[flaky-home]", "[overheating-pi]")
     ]
-    _print([Finished(row[axis], Path(), row) for row in rows], [axis])
+    _print([Finished(row[axis], Path(), row) for row in rows], [axis], Path("table.csv"))
     result = capsys.readouterr().out
     assert axis in result
     assert "[flaky-home]" in result

@@ -37,7 +37,7 @@ def test_a_broken_codec_is_shown_with_an_example(emulate: Emulate, tmp_path: Pat
 @pytest.mark.parametrize(
     "typed, says",
     [
-        (["topkk"], "'topkk' is not dense or"),
+        (["topkk"], "'topkk' (did you mean 'topk'?) is not dense or"),
         (["topk"], "keep: is missing: a number in %: write --set keep=VALUE\n"),
         (["topk", "--set", "keep"], "--set keep: write FIELD=VALUE"),
         (["topk", "--set", "keep=3"], "keep: 3 has no unit: write it in %"),

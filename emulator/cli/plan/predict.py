@@ -9,7 +9,7 @@ import click
 
 from ...errors import counted
 from ..options import JSON_OPTION, ON, SET
-from ..output import echo_json
+from ..output import emit
 from ..prepare.completed_words import scenario_files
 from ..read.analysis_package import analysis
 from ..read.pages import figure_drawn
@@ -100,11 +100,8 @@ def predict(
     )
     rows = [efficiency.predicted(number) for number in chosen]
     saturation = efficiency.saturation
-    if as_json:
-        content = {"saturation": saturation, "groups": [asdict(row) for row in rows]}
-        echo_json(content)
-    else:
-        _print(efficiency, rows, saturation, notes)
+    content = {"saturation": saturation, "groups": [asdict(row) for row in rows]}
+    emit(as_json, content, lambda: _print(efficiency, rows, saturation, notes))
     if figure is not None:
         with figure_drawn(figure, to_stderr=as_json):
             analysis("pictures.predicted_rates").png(
@@ -116,7 +113,7 @@ def _from_costs(
     costs: Path, groups: str | None
 ) -> "tuple[HardwareEfficiency, Sequence[int], Sequence[str]]":
     from ...costs.prediction import HardwareEfficiency, divisors
-    from .group_costs_file import read_group_costs
+    from .costs_file import read_group_costs
 
     given = read_group_costs(costs)
     chosen = _numbers(groups, given.devices) or divisors(given.devices)

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from ..options import JSON_OPTION
-from ..output import echo_json
+from ..output import emit
 from ..prepare.completed_words import values_of
 
 
@@ -42,16 +42,17 @@ def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     chosen = names or known
     listed = {name: _plain(name) for name in chosen if name in ALGORITHMS}
     own = {name: plugins[name].plain() for name in chosen if name in plugins}
-    if as_json:
-        echo_json({**listed, **own})
-        return
-    for name, facts in listed.items():
-        click.echo(f"{click.style(name, bold=True)}  {facts['about']} ({facts['paper']})")
-        for key, value in facts["training"].items():
-            click.echo(f"    {key}: {_flow(value)}")
-    for name, facts in own.items():
-        click.echo(f"{click.style(name, bold=True)}  {facts['about']} ({facts['from']})")
-        click.echo(f"    {facts['family']}: {facts['class']}")
+
+    def show() -> None:
+        for name, facts in listed.items():
+            click.echo(f"{click.style(name, bold=True)}  {facts['about']} ({facts['paper']})")
+            for key, value in facts["training"].items():
+                click.echo(f"    {key}: {_flow(value)}")
+        for name, facts in own.items():
+            click.echo(f"{click.style(name, bold=True)}  {facts['about']} ({facts['from']})")
+            click.echo(f"    {facts['family']}: {facts['class']}")
+
+    emit(as_json, {**listed, **own}, show)
 
 
 def _plain(name: str) -> dict[str, Any]:

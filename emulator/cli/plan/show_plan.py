@@ -9,7 +9,7 @@ import click
 
 from ...units import about, three_digits
 from ..options import FILE, JSON_OPTION, SET
-from ..output import echo_json
+from ..output import emit
 from ..read.analysis_package import analysis
 from ..read.pages import figure_drawn
 
@@ -68,10 +68,7 @@ def plan(
     planned = fault_plan(load(file, (*overrides, *seeded)))
     if until is not None:
         planned = planned.before(min(until_seconds(until), planned.end))
-    if as_json:
-        echo_json(planned.plain())
-    else:
-        print_plan(planned)
+    emit(as_json, planned.plain, lambda: print_plan(planned))
     if figure is not None:
         with figure_drawn(figure, to_stderr=as_json):
             draw_plan(planned, figure)

@@ -7,7 +7,7 @@ import click
 
 from ...errors import suggestion
 from ..options import JSON_OPTION
-from ..output import echo_json
+from ..output import emit
 from ..prepare.completed_words import profile_names
 from ..read.pages import figure_drawn
 from .show_plan import (
@@ -74,26 +74,34 @@ def profiles(
     drawn = next((plan for plan in samples if plan is not None), None)
     if drawn is None and (figure is not None or until is not None):
         raise click.UsageError(f"{what} is no failure profile: only faults have a sample")
-    if as_json:
-        shown = [_plain(*pair) for pair in zip(found, samples, strict=True)]
-        echo_json({"profiles": shown}, ensure_ascii=False)
-    else:
-        for profile, plan in zip(found, samples, strict=True):
-            _show(profile, plan)
+    pairs = list(zip(found, samples, strict=True))
+    emit(
+        as_json,
+        lambda: {"profiles": [_plain(*pair) for pair in pairs]},
+        lambda: _show_each(pairs),
+        ensure_ascii=False,
+    )
     if figure is not None and drawn is not None:
         with figure_drawn(figure, to_stderr=as_json):
             draw_plan(drawn, figure)
 
 
+def _show_each(pairs: "list[tuple[ProfileFile, FaultPlan | None]]") -> None:
+    for profile, plan in pairs:
+        _show(profile, plan)
+
+
 def _list(folder: Path, kinds: list[Any], *, as_json: bool) -> None:
     from ...scenario.reading.profile_files import profile_files
-    from ..tables import console, table
 
     listed = {kind: list(profile_files(folder, kind)) for kind in kinds}
-    if as_json:
-        plain = {kind: [each.plain() for each in found] for kind, found in listed.items()}
-        echo_json(plain, ensure_ascii=False)
-        return
+    plain = {kind: [each.plain() for each in found] for kind, found in listed.items()}
+    emit(as_json, plain, lambda: _print(listed), ensure_ascii=False)
+
+
+def _print(listed: "dict[Any, list[ProfileFile]]") -> None:
+    from ..tables import console, table
+
     out = console()
     for number, (kind, found) in enumerate(listed.items()):
         made = table("name", "description", title=_TITLES[kind])

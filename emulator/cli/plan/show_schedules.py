@@ -7,7 +7,7 @@ import click
 
 from ...errors import suggestion
 from ..options import JSON_OPTION, SET
-from ..output import echo_json
+from ..output import emit
 from ..prepare.completed_words import group_names, scenario_files
 from ..read.analysis_package import analysis
 from ..read.pages import figure_drawn
@@ -98,18 +98,8 @@ def schedule(
             f"a chart shows {MOST_DEVICES} devices at most, not {len(planned)}: choose one with "
             "--device"
         )
-    if as_json:
-        content = {"devices": [plans.plain() for plans in planned]}
-        echo_json(content, ensure_ascii=False)
-    else:
-        from rich.text import Text
-
-        from ..tables import console
-
-        out = console()
-        for plans in planned:
-            out.print(Text(plans.title, "bold"), soft_wrap=True)
-            out.print(plans.shown(), "", sep="\n")
+    content = {"devices": [plans.plain() for plans in planned]}
+    emit(as_json, content, lambda: _print(planned), ensure_ascii=False)
     if figure is not None:
         with figure_drawn(figure, to_stderr=as_json):
             _draw(planned, figure)
@@ -198,3 +188,14 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
 def _draw(planned: "list[PlannedSchedules]", figure: Path) -> None:
     gantt = analysis("pictures.gantt")
     gantt.png({plans.device: plans.gantt_rows(gantt) for plans in planned}, figure)
+
+
+def _print(planned: "list[PlannedSchedules]") -> None:
+    from rich.text import Text
+
+    from ..tables import console
+
+    out = console()
+    for plans in planned:
+        out.print(Text(plans.title, "bold"), soft_wrap=True)
+        out.print(plans.shown(), "", sep="\n")

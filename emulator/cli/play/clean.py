@@ -8,7 +8,7 @@ import click
 
 from ...runs.folder import conductor
 from ..options import JSON_OPTION
-from ..output import echo_json
+from ..output import emit
 from ..read.pages import short
 
 if TYPE_CHECKING:
@@ -44,15 +44,16 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
             removed = remove(client, owner)
             counts = {kind: count + getattr(removed, kind) for kind, count in counts.items()}
             left += removed.left
-    if as_json:
-        content = {**counts, "spared": [owner.run for owner in spared], "left": left}
-        echo_json(content, indent=None)
-        sys.exit(1 if left else 0)
-    click.echo("removed " + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
-    for owner in spared:
-        click.echo(f"left alone: run {owner.run} {_life(owner)}")
-    for why in left:
-        click.echo(f"emulate: {why}", err=True)
+
+    def show() -> None:
+        click.echo("removed " + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
+        for owner in spared:
+            click.echo(f"left alone: run {owner.run} {_life(owner)}")
+        for why in left:
+            click.echo(f"emulate: {why}", err=True)
+
+    content = {**counts, "spared": [owner.run for owner in spared], "left": left}
+    emit(as_json, content, show, indent=None)
     sys.exit(1 if left else 0)
 
 

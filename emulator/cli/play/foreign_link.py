@@ -7,7 +7,7 @@ import click
 
 from ...errors import EmulatorError, ScenarioError
 from ..options import JSON_OPTION, SHAPING_OPTION
-from ..output import echo_json
+from ..output import emit
 from ..prepare.completed_words import link_names
 
 if TYPE_CHECKING:
@@ -131,11 +131,12 @@ def _put_behind(
     for way, side in (("up", wanted.up), ("down", wanted.down)):
         if reason := short_limit(side):
             click.echo(f"emulate: link.{way}.limit: {reason}", err=True)
-    if as_json:
-        echo_json({"container": container, "shaping": backend.plain()}, indent=None)
-        return
-    click.echo(f"link: {container} is behind it: {described(backend.plain())}")
-    click.echo(f"`emulate link {container} --remove` undoes it")
+    text = (
+        f"link: {container} is behind it: {described(backend.plain())}\n"
+        f"`emulate link {container} --remove` undoes it"
+    )
+    content = {"container": container, "shaping": backend.plain()}
+    emit(as_json, content, lambda: click.echo(text), indent=None)
 
 
 def _remove(container: str, *, as_json: bool) -> None:
@@ -149,14 +150,15 @@ def _remove(container: str, *, as_json: bool) -> None:
             raise EmulatorError(f"{container} has no link")
         lost = departure(client, run)
         removed = remove_link(client, run)
-    if as_json:
-        facts = {"container": container, "lost": lost, "left": list(removed.left)}
-        echo_json(facts, indent=None)
-    else:
+
+    def show() -> None:
         if lost:
             click.echo(f"link: {container} {lost}: what was left of its link is removed")
         elif not removed.left:
             click.echo(f"link: {container} has its own network back")
         for why in removed.left:
             click.echo(f"emulate: {why}", err=True)
+
+    facts = {"container": container, "lost": lost, "left": list(removed.left)}
+    emit(as_json, facts, show, indent=None)
     sys.exit(1 if removed.left else 0)

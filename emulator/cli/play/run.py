@@ -14,7 +14,7 @@ from ...runs.cancel import canceling
 from ...runs.folder import RunFolder
 from ...runs.results import to_measure
 from ..options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
-from ..output import echo_json, enduring
+from ..output import emit, enduring
 from ..prepare.completed_words import run_names
 from ..read.pages import ended, page, short
 from ..watching.progress import Progress, amount, ways
@@ -105,10 +105,7 @@ def run(
 
 def conclude(folder: Path, summary: dict[str, Any], *, as_json: bool, report: bool) -> NoReturn:
     """Print the `summary` of the run in `folder`, draw its report if asked, and exit."""
-    if as_json:
-        echo_json({"run": str(folder), **summary})
-    else:
-        tell(folder, summary)
+    emit(as_json, {"run": str(folder), **summary}, lambda: tell(folder, summary))
     if report:
         page(folder, to_stderr=as_json)
     sys.exit(EXIT_CODES.get(summary["outcome"], 1))

@@ -10,7 +10,7 @@ import click
 
 from ...runs.cancel import Canceled, canceling
 from ..options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
-from ..output import echo_json, enduring
+from ..output import emit, enduring
 from ..read.pages import short
 from ..watching.progress import amount
 from ..watching.sweep_events import SweepEvents, write_events
@@ -116,12 +116,9 @@ def sweep(
     if tensorboard:  # also for points of an earlier call
         for point in finished:
             write_events(point)
-    if as_json:
-        rows = [{**point.row, "run": str(point.folder)} for point in finished]
-        echo_json(rows)
-        return
-    _print(finished, [axis for axis in grid.plain()["over"] if axis != "seed"])
-    click.echo(f"\n{'table':<12} {short(out / 'table.csv')}")
+    axes = [axis for axis in grid.plain()["over"] if axis != "seed"]
+    rows = [{**point.row, "run": str(point.folder)} for point in finished]
+    emit(as_json, rows, lambda: _print(finished, axes, out / "table.csv"))
 
 
 def _view(*, to_stderr: bool) -> Any:
@@ -132,7 +129,7 @@ def _view(*, to_stderr: bool) -> Any:
     return LiveSweepView(out) if out.is_terminal else PlainSweepView(out)
 
 
-def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:
+def _print(finished: "Sequence[Finished]", axes: list[str], file: Path) -> None:
     from ...sweeps import medians
     from ..tables import console, table
 
@@ -154,6 +151,7 @@ def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:
         for number, row in enumerate(rows):
             shown.add_row(*(point if number == 0 else [""] * len(point)), *row)
     console().print(shown)
+    click.echo(f"\n{'table':<12} {short(file)}")
 
 
 def _target(target: str, spreads: dict[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ import click
 
 from ...units import about
 from ..options import JSON_OPTION, SET
-from ..output import echo_json
+from ..output import emit
 from .completed_words import scenario_files, values_of
 
 if TYPE_CHECKING:
@@ -97,19 +97,19 @@ def calibrate(
     if layers or wanted.cut:
         by_layer = measure_layers(wanted.model, wanted.batch_size, _tell)
         store_layers(by_layer)
-    if as_json:
-        content = _plain(measured, by_layer, kept, shares)
-        if others:
-            content["dealt"] = [other.plain() for other in others]
-        echo_json(content)
-    else:
+    content = _plain(measured, by_layer, kept, shares)
+    if others:
+        content["dealt"] = [other.plain() for other in others]
+
+    def show() -> None:
         _print(measured, kept, shares)
         for other in others:
-            click.echo(
-                f"batch {other.batch_size}: a step takes {other.step.lognormal[0]} of a core"
-            )
+            seconds = other.step.lognormal[0]
+            click.echo(f"batch {other.batch_size}: a step takes {seconds} of a core")
         if by_layer:
             _print_layers(by_layer)
+
+    emit(as_json, content, show)
 
 
 def _tell(step: str) -> None:

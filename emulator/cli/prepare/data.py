@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..options import JSON_OPTION
-from ..output import echo_json
+from ..output import emit
 from ..read.analysis_package import analysis
 from ..read.pages import figure_drawn
 from .completed_words import values_of
@@ -183,17 +183,7 @@ def _default_figure(name: str) -> Path:
 
 def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
     """Print `shares` as a table or JSON, and draw them."""
-    if as_json:
-        echo_json(shares.plain(), ensure_ascii=False)
-    else:
-        from rich.text import Text
-
-        from ..tables import console
-
-        out = console()
-        for line in shares.titles:
-            out.print(Text(line), soft_wrap=True)
-        out.print("", shares.table(), *filter(None, [shares.more]), sep="\n")
+    emit(as_json, shares.plain, lambda: _print(shares), ensure_ascii=False)
     if figure is None and not as_json:
         figure = _default_figure(shares.description.name)
     if figure is not None:
@@ -207,3 +197,14 @@ def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
                 title=f"{shares.description.name}, split {shares.split.kind}",
                 axis="target" if shares.description.task.regression else "class",
             )
+
+
+def _print(shares: "DeviceShares") -> None:
+    from rich.text import Text
+
+    from ..tables import console
+
+    out = console()
+    for line in shares.titles:
+        out.print(Text(line), soft_wrap=True)
+    out.print("", shares.table(), *filter(None, [shares.more]), sep="\n")

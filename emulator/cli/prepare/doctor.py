@@ -1,6 +1,7 @@
 """`emulate doctor`: check whether this machine has everything that a run needs."""
 
 import sys
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -10,7 +11,7 @@ from ...errors import EmulatorError
 from ...machine import congestion, installed
 from ...machine.host import Host, lacks_containers
 from ..options import JSON_OPTION
-from ..output import echo_json
+from ..output import emit
 
 if TYPE_CHECKING:
     from ...runtimes.docker.engine.probing import Probed
@@ -167,14 +168,7 @@ def doctor(as_json: bool) -> None:
     exit code is 1 if a run could not be played.
     """
     findings = examine()
-    if as_json:
-        echo_json([finding.plain() for finding in findings])
-    else:
-        for finding in findings:
-            word, colour = _MARKS[finding.ok, finding.optional]
-            click.echo(f"{click.style(word, fg=colour)} {finding.what:<10} {finding.found}")
-            if finding.remedy:
-                click.echo(f"{'':15} -> {finding.remedy}")
+    emit(as_json, [finding.plain() for finding in findings], lambda: _print(findings))
     sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
 
 
@@ -184,3 +178,11 @@ _MARKS = {
     (False, True): ("note", "yellow"),
     (False, False): ("MISS", "red"),
 }
+
+
+def _print(findings: Iterable[Finding]) -> None:
+    for finding in findings:
+        word, colour = _MARKS[finding.ok, finding.optional]
+        click.echo(f"{click.style(word, fg=colour)} {finding.what:<10} {finding.found}")
+        if finding.remedy:
+            click.echo(f"{'':15} -> {finding.remedy}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import JSON_OPTION
-from ..output import echo_json
+from ..output import emit
 from .completed_words import paths
 
 if TYPE_CHECKING:
@@ -56,10 +56,7 @@ def model(
     memory = measure_memory(made, batch_size, _tell)
     time = measure(made.name, batch_size, Dense(), _tell)
     store(time)
-    if as_json:
-        echo_json(_plain(made, memory, time))
-    else:
-        _print(made, memory, time)
+    emit(as_json, lambda: _plain(made, memory, time), lambda: _print(made, memory, time))
 
 
 def _reference(text: str, name: str) -> Any:

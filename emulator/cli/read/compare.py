@@ -6,7 +6,7 @@ import click
 
 from ...machine.made_files import filling
 from ..options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
-from ..output import echo_json
+from ..output import emit
 from ..prepare.completed_words import run_names
 from .analysis_package import analysis
 from .pages import drawable, ended, page_files, runs_readable, short
@@ -86,9 +86,5 @@ def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> No
                 with filling(out, page_files()):
                     drawn = comparing.compare_html(compared, out)
     table = comparing.compare(compared)
-    if as_json:
-        echo_json(comparing.rows(table))
-        return
-    click.echo(comparing.text(table))
-    if drawn:
-        click.echo(f"\ndrawn in {short(drawn)}")
+    note = f"\n\ndrawn in {short(drawn)}" if drawn else ""
+    emit(as_json, comparing.rows(table), lambda: click.echo(comparing.text(table) + note))

@@ -10,7 +10,7 @@ from ...errors import EmulatorError
 from ...runs.folder import conductor, folders
 from ...runs.results import model_source, read_json
 from ..options import JSON_OPTION, RUNS_OPTION
-from ..output import echo_json
+from ..output import emit
 from ..watching.progress import amount
 
 _NUMBER_OR_NONE = (int, float, type(None))
@@ -45,12 +45,8 @@ def list_(runs: Path, as_json: bool) -> None:
     emulate list --json | jq '.[] | select(.outcome == "failed") | .run'
     """
     rows = list(_rows(folders(runs)))
-    if as_json:
-        echo_json(rows)
-    elif not rows:
-        click.echo(f"no runs in {runs}/: `emulate new` names scenarios to begin with")
-    else:
-        _print(rows)
+    nothing = f"no runs in {runs}/: `emulate new` names scenarios to begin with"
+    emit(as_json, rows, lambda: _print(rows) if rows else click.echo(nothing))
 
 
 def _rows(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:

@@ -106,7 +106,7 @@ def test_all_mistakes_of_a_table_are_reported_at_once(tmp_path: Path) -> None:
         "own.csv:5: writer: is empty",
         "own.csv:6: a: 'x' is not a finite number",
     ]
-    assert found[0].startswith("scenario.yaml:2: training.model: 'digits-mpl' is not ")
+    assert found[0].startswith("scenario.yaml:2: training.model: 'digits-mpl' (did you mean ")
 
 
 @pytest.mark.parametrize(
