@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import sys
+from collections import deque
 from typing import Any
 
 from ..errors import DeploymentError
@@ -28,7 +29,6 @@ from .line_reader import LineReader
 from .part.part_orders import HOLD, ZERO
 from .part.part_powers import PartPowers
 from .part.presser import LIFT, LOWER
-from .revivals import Revivals
 from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_on, say
 
 SAMPLING = 1.0
@@ -326,3 +326,38 @@ class Supervisor:
                 say("lost")
         elif (level := battery.news()) is not None:
             say("battery", charge=level)
+
+
+MOST_DEATHS = 5
+"""Deaths within `SERVER` or `EVALUATOR` seconds after which the part stays down: it cannot live."""
+SERVER, EVALUATOR = 20.0, 60.0
+"""An evaluator takes longer to its first work, as it loads TensorFlow."""
+
+
+class Revivals:
+    """Counts the recent deaths of a part that can come back.
+
+    A server can if its state is on disk; the evaluator keeps no state that a run needs.
+    """
+
+    def __init__(self) -> None:
+        self._deaths: deque[float] = deque(maxlen=MOST_DEATHS)
+
+    def allows(self, part: object, now: float) -> bool:
+        """Return whether `part`, which died at the time `now`, is to be started again.
+
+        If the part has died too often, say so in the node's log.
+        """
+        match part:
+            case config.ServerRole() if part.plan.durability is not None:
+                within = SERVER
+            case config.EvaluatorRole():
+                within = EVALUATOR
+            case _:
+                return False
+        self._deaths.append(now)
+        if len(self._deaths) < MOST_DEATHS or now - self._deaths[0] > within:
+            return True
+        words = f"it died {MOST_DEATHS} times within {within:g} s, and is not started again"
+        print(words, file=sys.stderr, flush=True)
+        return False

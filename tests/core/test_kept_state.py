@@ -11,7 +11,7 @@ from emulator.codecs import Codec
 from emulator.errors import ScenarioError
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches
-from emulator.node.part.kept_file import KeptFile, read
+from emulator.node.part.worker_parts import KeptFile, read
 from emulator.scenario import loads
 from tests.fakes.codec_table import ROWS, SMALL, place
 from tests.fakes.stateless_codecs import TABLE

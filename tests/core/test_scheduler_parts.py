@@ -2,9 +2,8 @@
 
 import pytest
 
-from emulator.core.scheduling.computing_average import ComputingAverage
-from emulator.core.scheduling.layer_sizes import LayerSizes
 from emulator.core.scheduling.recent_rows import RecentRows
+from emulator.core.scheduling.scheduler import ComputingAverage, LayerSizes
 
 
 def test_rows_since_the_last_look_are_taken() -> None:

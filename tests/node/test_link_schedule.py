@@ -8,7 +8,7 @@ import pytest
 
 from emulator.node.config import Network, Reshaping
 from emulator.node.link.access_link import AccessLink, held, reshaping_of
-from emulator.node.link.link_schedule import LinkSchedule
+from emulator.node.part.part_powers import LinkSchedule
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds

@@ -11,7 +11,7 @@ import pytest
 
 from emulator.node.config import Network
 from emulator.node.link.access_link import AccessLink, reshaping_of
-from emulator.node.link.link_schedule import LinkSchedule
+from emulator.node.part.part_powers import LinkSchedule
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.wake_up import DISCARD

@@ -10,18 +10,18 @@ iteration that was interrupted, by a lost connection for example, leaves no trac
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from statistics import median
 from typing import NamedTuple, TypeAlias
+
+import numpy as np
 
 from ...layout import Segment
 from ...log.records.plan_records import IterationRecord, PlanRecord
 from ...schedules.base import Cuts, LayerCosts, Schedule, cut
 from ..wire.messages import Times
-from .computing_average import ComputingAverage
 from .iteration_trace import Block, IterationTrace, Piece
-from .layer_sizes import LayerSizes
 from .link_fit import Transfer, fit
 from .plan_outcome import IterationPlan, PlanOutcome
 from .prior_costs import PriorCosts
@@ -194,3 +194,73 @@ class Scheduler:
         rest = max(0.0, median(self._rests)) if self._rests else 0.0
         cuts = cut(self._schedule, costs)
         return IterationPlan(first, self._schedule.kind, cuts, costs, self._down, self._up, rest)
+
+
+MOST = 32
+"""Largest number of iterations that an average is taken of."""
+LEAST = 5
+"""Iterations that an average is taken of after a shorter interval, if there are as many."""
+
+
+class ComputingAverage:
+    """Means over the iterations since the last plan, without the slowest and fastest of them.
+
+    Whole iterations are left out, not single times: under a CPU quota each iteration stops for a
+    while, in another layer each time, and that belongs to its cost.
+    """
+
+    def __init__(self, forward: tuple[float, ...], backward: tuple[float, ...]) -> None:
+        """Begin with the seconds of each layer in `forward` and `backward`, until measured."""
+        self._means = np.array([*forward, *backward])
+        self._rows = RecentRows(self._means.size, MOST, LEAST)
+
+    def add(self, forward: list[float], backward: list[float]) -> None:
+        """Add an iteration: the seconds of each layer, layer 1 first."""
+        self._rows.add([*forward, *backward])
+
+    def means(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return the mean seconds of each layer, forward and backward, since the last call."""
+        rows = self._rows.take()
+        if len(rows):
+            order = rows.sum(axis=1).argsort(kind="stable")
+            # a tenth at both ends, and one of five
+            cut = max(len(order) // 10, int(len(order) >= LEAST))
+            self._means = rows[order[cut : len(order) - cut]].mean(axis=0)
+        forward, backward = self._means.reshape(2, -1).tolist()
+        return tuple(forward), tuple(backward)
+
+
+class LayerSizes:
+    """Mean bytes of the layers in a direction, over the iterations since the last plan.
+
+    A segment tells the sum of the layers' bytes; a layer takes part in a change by its share.
+    """
+
+    def __init__(self, sizes: Sequence[float], head: float) -> None:
+        """Begin with `sizes`; a segment needs `head` bytes beside its layers."""
+        self._sizes = [*sizes]
+        self._head = head
+        # bytes and number of messages of each segment since the last plan; a plan and its
+        # predecessor have at most two segments for each layer
+        self._seen: dict[Segment, tuple[int, int]] = {}
+
+    def add(self, segment: Segment, size: int) -> None:
+        """Add a message of `size` bytes with the layers of `segment`."""
+        total, messages = self._seen.get(segment, (0, 0))
+        self._seen[segment] = total + size, messages + 1
+
+    def means(self) -> tuple[float, ...]:
+        """Return the layers' mean bytes since the last call; without a message the last means."""
+        for segment, (total, messages) in self._seen.items():
+            self._share(segment, max(0.0, total / messages - self._head))
+        self._seen.clear()
+        return tuple(self._sizes)
+
+    def _share(self, segment: Segment, content: float) -> None:
+        """Give the layers of `segment` their shares of `content` bytes."""
+        layers = slice(segment[0] - 1, segment[1])
+        held = self._sizes[layers]
+        known = sum(held)
+        self._sizes[layers] = [
+            content * each / known if known else content / len(held) for each in held
+        ]

@@ -3,8 +3,7 @@
     segment_file      framed, checksummed records, appended to a file
     input_log         the server's inputs as such records, in segments
     object_tree       the server's state as JSON and arrays, and back
-    state_file        a state in one checksummed file
-    state_folder      checkpoints and segments of a run: what is kept, and what a recovery reads
+    state_folder      states in checksummed files, and segments: what is kept, and what is read
     log_tail          the end of `run.jsonl`, at which a recovered server goes on
     durable_server    the parameter server with all this
     recovery          makes the server from the plan, then from the disk

@@ -5,15 +5,22 @@ the inputs from N on. The two newest states and all inputs since the older one a
 damaged state costs nothing: the one before it and the inputs since give the same.
 """
 
+import hashlib
+import io
+import json
+import os
 import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .object_tree import Frozen
 from .segment_file import SegmentWriter, is_whole, read_segment
-from .state_file import read_state, sync_folder, write_state
 
 _STATE = re.compile(r"state-(\d{12})\.npz")
 _NUMBER = "number"
@@ -108,3 +115,49 @@ def _state(path: Path, number: int) -> SavedState | None:
     if known is None or known[0].get(_NUMBER, number) != number:
         return None
     return SavedState(number, *known)
+
+
+_DIGEST = hashlib.sha256().digest_size
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError)
+
+
+def write_state(path: Path, facts: dict[str, Any], state: Frozen) -> int:
+    """Write `facts`, JSON values, and `state` to `path`; return the bytes of the file."""
+    text = json.dumps({"facts": facts, "tree": state.tree}).encode()
+    members = {f"leaf{number}": leaf for number, leaf in enumerate(state.leaves)}
+    stream = io.BytesIO()
+    np.savez(stream, state=np.frombuffer(text, np.uint8), **members)
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as file:
+        content = stream.getbuffer()
+        file.write(content)
+        file.write(hashlib.sha256(content).digest())
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    sync_folder(path.parent)
+    return len(content) + _DIGEST
+
+
+def read_state(path: Path) -> tuple[dict[str, Any], Frozen] | None:
+    """Return the facts and the state in the file at `path`; None for a missing or damaged file."""
+    try:
+        content = path.read_bytes()
+        archive, digest = content[:-_DIGEST], content[-_DIGEST:]
+        if hashlib.sha256(archive).digest() != digest:
+            return None
+        with np.load(io.BytesIO(archive), allow_pickle=False) as members:
+            known = json.loads(members["state"].tobytes())
+            leaves = [members[f"leaf{number}"] for number in range(len(members.files) - 1)]
+        return known["facts"], Frozen(known["tree"], leaves)
+    except _DAMAGE:
+        return None
+
+
+def sync_folder(folder: Path) -> None:
+    """Synchronize the names in `folder` to the disk: a rename survives a loss of power."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -27,8 +27,7 @@ from .part_process import CONTROL
 if TYPE_CHECKING:
     from ...learning.learners.batches import Batches
     from ...log.records.plan_records import IterationRecord, PlanRecord
-    from .part_faults import PartFaults
-    from .worker_parts import WorkerParts
+    from .worker_parts import PartFaults, WorkerParts
 
 
 def main() -> None:
@@ -87,7 +86,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
 
 def _stored(parts: "WorkerParts", batches: "Batches", goes_on: bool) -> Callable[[], None]:
     """Go on from the stored state if the device `goes_on`; return the function that stores it."""
-    from .kept_file import KeptFile
+    from .worker_parts import KeptFile
 
     assert parts.encoder is not None  # `check` has refused other workers
     state = KeptFile(parts.encoder, batches)
@@ -155,7 +154,7 @@ def _part_faults(
 ) -> "PartFaults":
     """Make the player of the faults that the worker plays itself."""
     from ...world.faults.lag import Lag
-    from .part_faults import PartFaults
+    from .worker_parts import PartFaults
 
     lag = Lag(part.plan.seed, node.name, incarnation)
     return PartFaults(orders, lag, _fault_draws(node, part, incarnation), node.clock)

@@ -1,7 +1,14 @@
 """The parts of a worker's process, for whole models, models in segments of layers, cut models."""
 
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ...codecs.base import Encoder
 from ...core.assembly import WorkerAssembly
@@ -10,14 +17,18 @@ from ...core.cut.cut_worker import cut_worker
 from ...core.scheduling.scheduler import Scheduler
 from ...core.wire.messages import ModelReply, ModelSegment
 from ...core.worker.falsifying import Falsifier, FalsifyingEncoder, FalsifyingSegmentEncoder
+from ...core.worker.kept_state import KeptState, go_on, kept
 from ...core.worker.layered_worker import layered_worker
 from ...core.worker.worker import NodeCoroutine, worker
-from ...learning.learners.batches import Batches
+from ...learning.learners.batches import Batches, Position
 from ...learning.learners.device import DeviceLearner, device_part, layered_learner
 from ...transport.work import Work
+from ...world.emulated_clock import UNDILATED, EmulatedClock
+from ...world.faults.lag import VERB, Lag
+from ...world.faults.verbs import Setting
 from .. import config
 from ..config import NodeConfig, WorkerRole
-from .part_faults import PartFaults
+from .part_orders import PartOrders
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ def worker_parts(
     assembly: WorkerAssembly,
     scheduler: Scheduler | None,
     batches: Batches,
-    faults: PartFaults,
+    faults: "PartFaults",
 ) -> WorkerParts:
     """Make the parts of the device `node`.
 
@@ -65,3 +76,78 @@ def worker_parts(
     whole = DeviceLearner(config.GRAPH, batches, part.plan.local)
     work = Work(whole, node.clock, before_gradient=before)
     return WorkerParts(worker(name, incarnation, *pushed), work, encoder)
+
+
+class PartFaults:
+    """Plays the faults of a worker's incarnation, before every gradient."""
+
+    def __init__(
+        self,
+        orders: PartOrders,
+        lag: Lag,
+        draw: Callable[[], None],
+        clock: EmulatedClock = UNDILATED,
+    ) -> None:
+        """`draw` draws, once an iteration, whether a fault strikes; it need not return."""
+        self._orders, self._lag, self._draw, self._clock = orders, lag, draw, clock
+        self._settings: Mapping[str, Setting] = {}
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Return the settings that were in force when the present iteration began, by verb."""
+        return self._settings
+
+    def before_gradient(self) -> None:
+        """Wait as a lag asks for, then draw the faults of the iteration.
+
+        A wait goes on while the process is stopped: sleep counts by the clock.
+        """
+        wait = self._lag.draw(self._orders.settings().get(VERB))
+        if wait:
+            self._clock.sleep(wait)
+        self._draw()
+        self._settings = dict(self._orders.settings())
+
+
+FILE = Path("/tmp/state.npz")
+
+
+class KeptFile:
+    """Stores the state of a worker after every push."""
+
+    def __init__(self, encoder: Encoder, batches: Batches, path: Path = FILE) -> None:
+        self._encoder, self._batches, self._path = encoder, batches, path
+
+    def go_on(self) -> None:
+        """Go on from the stored state; begin from nothing if the state is missing or damaged."""
+        try:
+            state = read(self._path)
+            go_on(self._encoder, self._batches, state)
+        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+            return
+
+    def forget(self) -> None:
+        """Remove the stored state."""
+        self._path.unlink(missing_ok=True)
+
+    def store(self) -> None:
+        """Replace the stored state by the present state, whole or not at all."""
+        state = kept(self._encoder, self._batches.position())
+        facts = {"updates": state.updates, "draws": state.draws, "order": state.position.draws}
+        arrays: dict[str, Any] = {f"memory{n}": v for n, v in enumerate(state.vectors)}
+        arrays["unused"] = state.position.unused
+        arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+        beside = self._path.with_suffix(".part")
+        with beside.open("wb") as file:
+            np.savez(file, **arrays)
+        os.replace(beside, self._path)
+
+
+def read(path: Path) -> KeptState:
+    """Return the state in the file at `path`. Raises OSError, or ValueError and others for a
+    damaged file."""
+    with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+        facts = json.loads(file["facts"].tobytes())
+        number = sum(name.startswith("memory") for name in file.files)
+        vectors = tuple(file[f"memory{n}"] for n in range(number))
+        position = Position(facts["order"], file["unused"])
+    return KeptState(vectors, int(facts["updates"]), facts["draws"], position)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.node.durable.object_tree import Frozen
-from emulator.node.durable.state_file import read_state, write_state
+from emulator.node.durable.state_folder import read_state, write_state
 
 FACTS = {"version": 3, "now": 1.25}
 STATE = Frozen(["array", 0], [np.arange(5, dtype=np.float32)])
