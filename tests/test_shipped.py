@@ -7,7 +7,7 @@ from functools import cache
 
 import emulator
 from emulator.world.faults import FAULTS
-from emulator.world.faults.verbs import VERBS
+from emulator.world.verbs import VERBS
 from tests.layers import FILES, ROOT, imports, module_name, tree
 
 SHIPPED = [*FILES, *sorted((ROOT / "analysis").rglob("*.py"))]

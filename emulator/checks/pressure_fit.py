@@ -8,7 +8,7 @@ from ..errors import ScenarioError
 from ..scenario import Device, Scenario
 from ..scenario.timeline import outages
 from ..units import Bytes, Fraction
-from ..world.faults.verbs import row
+from ..world.verbs import row
 
 KEPT = 48 << 20
 """Bytes of a device's memory that no fault takes: the supervisor's, which outlives the worker, and

@@ -8,10 +8,10 @@ other device applies no more updates, so the run ends.
 import math
 from collections.abc import Iterable, Mapping
 
-from ..world.faults import verbs
+from ..world import verbs
 from ..world.faults.fault_counts import FaultCounts
-from ..world.faults.verbs import Action
 from ..world.roles import SERVER
+from ..world.verbs import Action
 
 SETTLE = 1.0
 """Seconds that a run goes on after its last device is gone: messages under way still arrive."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..world.faults.verbs import row_of_record
+from ..world.verbs import row_of_record
 from .records.fault_records import FaultRecord, OverlapRecord, TimelineRecord
 from .writing import microseconds
 

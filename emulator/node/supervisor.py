@@ -16,10 +16,10 @@ from typing import Any
 
 from ..errors import DeploymentError
 from ..machine.open_files import raise_limit
+from ..world import verbs
 from ..world.battery import BatteryConstants
-from ..world.faults import verbs
 from ..world.faults.powers import perform
-from ..world.faults.verbs import Setting
+from ..world.verbs import Setting
 from . import config, supervisor_reports
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import first_of
 from ..scenario import Scenario
 from ..scenario.timeline import verbs_of_faults
-from ..world.faults import verbs
+from ..world import verbs
 
 _NAMED = 5
 """Largest number of devices that a reason names."""

@@ -10,7 +10,7 @@ from ..log.records import Record
 from ..scenario import Scenario, Timed
 from ..scenario.silent_links import silent_links
 from ..scenario.timeline import ends_beyond
-from ..world.faults.verbs import Action
+from ..world.verbs import Action
 from .cancel import Canceled
 from .certain_crashes import idle_devices, none_left
 

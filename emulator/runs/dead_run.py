@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import EmulatorError
 from ..log.lines import read_timeline
 from ..scenario import Scenario, Timed, load
-from ..world.faults.verbs import Action
+from ..world.verbs import Action
 from .folder import RunFolder, conductor, mended, require_plain
 from .results import failed_resumably, read_json, unmeasured
 from .unchanged_files import require_same_packages, require_unchanged

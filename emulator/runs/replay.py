@@ -23,10 +23,11 @@ from ..scenario.durability import NONE
 from ..scenario.reshaped_links import reshaped_links
 from ..scenario.timeline import horizon, server_back, verbs_of_faults
 from ..units import Fraction
-from ..world.faults import Scheduled, verbs
-from ..world.faults.verbs import Action
+from ..world import verbs
+from ..world.faults import Scheduled
 from ..world.links import reshaping
 from ..world.roles import SERVER
+from ..world.verbs import Action
 
 F = TypeVar("F", bound=Scheduled)
 

@@ -12,7 +12,7 @@ from ..errors import MisplacedKeysError
 from ..plugins import Family
 from ..plugins.python_file import PATTERN
 from ..plugins.raised_errors import calling
-from ..world.faults.verbs import ORDER, Action
+from ..world.verbs import ORDER, Action
 from .reading.wording import conflicts
 
 STRICT = ConfigDict(strict=True, extra="forbid")

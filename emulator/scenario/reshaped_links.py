@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ..world.faults import Scheduled
-from ..world.faults.verbs import Setting
 from ..world.links.link import Link
 from ..world.links.link_course import slowest
 from ..world.links.reshaping import VERB, reshaped
+from ..world.verbs import Setting
 from .model import Scenario
 
 

@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from ..errors import ScenarioError
 from ..log.records.fault_records import TimelineRecord
-from ..world.faults import Scheduled, verbs
-from ..world.faults.verbs import Action
+from ..world import verbs
+from ..world.faults import Scheduled
 from ..world.roles import SERVER
+from ..world.verbs import Action
 from .episodes import EpisodeDraws
 from .model import Scenario
 

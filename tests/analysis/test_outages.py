@@ -7,7 +7,7 @@ import pytest
 from analysis.facts import faults
 from analysis.facts.faults import UNDOES, actions
 from analysis.pages.run_warnings import warnings
-from emulator.world.faults.verbs import VERBS
+from emulator.world.verbs import VERBS
 from tests.fakes.handmade_run import act, due, written
 
 

@@ -221,7 +221,6 @@ print(heavy & set(sys.modules) or "none")
 """
 
 
-@pytest.mark.slow
 def test_completing_imports_no_heavy_library() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _IMPORTED],

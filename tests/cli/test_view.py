@@ -9,7 +9,7 @@ from emulator.cli.watching.progress import Progress, amount
 from emulator.cli.watching.run_views import LiveRunView, Pace, PlainRunView, describe_record
 from emulator.log.records import Record
 from emulator.scenario import Timed
-from emulator.world.faults.verbs import Action
+from emulator.world.verbs import Action
 from tests.fakes import handmade_run
 from tests.fakes.plain_records import PlainRecord, full, plain
 

@@ -7,7 +7,7 @@ from emulator.core.worker.falsifying import Falsifier, FalsifyingEncoder, Falsif
 from emulator.layout import Segment
 from emulator.vectors import Frames
 from emulator.world.faults import FAULTS
-from emulator.world.faults.verbs import Setting
+from emulator.world.verbs import Setting
 
 GRADIENT = np.array([1.0, -2.0, 0.5, 4.0], np.float32)
 

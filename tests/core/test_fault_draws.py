@@ -3,7 +3,7 @@
 from typing import Any
 
 from emulator.core.worker.fault_draws import FaultDraws
-from emulator.world.faults.verbs import Action
+from emulator.world.verbs import Action
 
 CRASH: dict[str, Any] = {
     "kind": "crash",

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.core.survivors import Survivors
 from emulator.world.faults.fault_counts import FaultCounts
-from emulator.world.faults.verbs import VERBS, Action
+from emulator.world.verbs import VERBS, Action
 
 KILL, START = Action("kill", "a", "crash"), Action("start", "a", "crash")
 SEVER, MEND = Action("sever", "a", "partition"), Action("mend", "a", "partition")

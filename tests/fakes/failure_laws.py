@@ -8,8 +8,8 @@ import analysis
 from analysis.pages import run_warnings
 from emulator.runs.certain_crashes import idle_devices, none_left
 from emulator.scenario import loads
-from emulator.world.faults.verbs import VERBS
 from emulator.world.roles import EVALUATOR
+from emulator.world.verbs import VERBS
 from tests.fakes.plain_records import PlainRecord, read
 
 DEAD = {verb.record for verb in VERBS if verb.ends_process} | {"exit"}

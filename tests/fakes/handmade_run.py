@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from emulator.world.faults.verbs import begins, row_of_record
+from emulator.world.verbs import begins, row_of_record
 
 if TYPE_CHECKING:
     from analysis import Run

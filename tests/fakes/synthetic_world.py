@@ -8,7 +8,7 @@ from emulator.log.records import EvaluationRecord, PullRecord
 from emulator.log.targets import Costs
 from emulator.log.travelled_bytes import TravelledBytes
 from emulator.log.verdicts.fault_effects import FaultEffects
-from emulator.world.faults import verbs
+from emulator.world import verbs
 from tests.fakes.made_up_plans import planned, realised
 from tests.fakes.plain_records import full
 

@@ -7,7 +7,7 @@ from analysis import shapes
 from analysis.facts import runs
 from emulator.log import records
 from emulator.log.records.fault_records import TimelineRecord
-from emulator.world.faults.verbs import VERBS
+from emulator.world.verbs import VERBS
 from tests.log import record_tables
 
 

@@ -12,7 +12,7 @@ from emulator.runs.replay import Replay, read_replay, realised
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario, dump, loads, timeline
 from emulator.scenario.timeline import Timed
-from emulator.world.faults.verbs import Action
+from emulator.world.verbs import Action
 from tests.fakes.small_scenario import SCENARIOS
 from tests.fakes.typed_commands import Emulate
 from tests.fakes.virtual_world import Onlooker

@@ -136,7 +136,7 @@ BAD = """
 from dataclasses import dataclass
 import numpy as np
 from emulator.codecs import ByteCount, Gradient, StatelessEncoder
-from emulator.world.faults.verbs import Action
+from emulator.world.verbs import Action
 print("printed at the import")
 @dataclass(frozen=True)
 class Bad:

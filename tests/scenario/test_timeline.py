@@ -10,7 +10,7 @@ from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, load, loads, timeline
 from emulator.scenario.timeline import Timed, server_back, to_jsonl
 from emulator.world.faults import FAULTS
-from emulator.world.faults.verbs import Action, row
+from emulator.world.verbs import Action, row
 from tests.fakes.drawn_scenarios import scenarios
 from tests.fakes.small_scenario import FLAKY, SCENARIOS, small
 

@@ -18,7 +18,7 @@ from ...log.records import (
 )
 from ...log.records.fault_records import FaultRecord
 from ...log.travelled_bytes import Travelled, TravelledBytes
-from ...world.faults.verbs import row_of_record
+from ...world.verbs import row_of_record
 
 if TYPE_CHECKING:
     from ...log.records import Record

@@ -8,7 +8,7 @@ import numpy as np
 from ... import chance
 from ...layout import Segment
 from ...vectors import Frames, Vector
-from ...world.faults.verbs import Setting
+from ...world.verbs import Setting
 from .worker import GradientEncoder
 
 VERB = "falsify"

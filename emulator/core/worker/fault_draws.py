@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ... import chance
 from ...world.faults import Hazard
-from ...world.faults.verbs import Action
+from ...world.verbs import Action
 
 
 class DrawnFault(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from ...world.faults.verbs import VERBS
+from ...world.verbs import VERBS
 from .record_fields import LogRecord, Share, Time
 
 

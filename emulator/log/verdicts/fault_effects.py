@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeAlias
 
-from ...world.faults import verbs
+from ...world import verbs
 from ...world.roles import EVALUATOR, SERVER
 from ..flow import FlowSums
 from ..records import (

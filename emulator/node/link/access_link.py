@@ -12,12 +12,12 @@ from ...shaping.backend import Backend
 from ...shaping.command import Command
 from ...shaping.dilated_link import dilated, dilated_side
 from ...units import Seconds
-from ...world.faults.verbs import Setting
 from ...world.links import reshaping
 from ...world.links.bottleneck import SharedLink, SharedSide
 from ...world.links.link import FRAME, Link, Side
 from ...world.links.link_course import link_at
 from ...world.links.reshaping import reshaped
+from ...world.verbs import Setting
 from ..config import Delay, Network, Reshaping
 from .box_end import BoxEnd
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...shaping.hold import Hold
-from ...world.faults.verbs import Setting
 from ...world.links.reshaping import VERB
+from ...world.verbs import Setting
 from ..config import Delay
 from ..part.part_orders import HOLD, PartOrders
 

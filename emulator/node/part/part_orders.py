@@ -8,7 +8,7 @@ import json
 import select
 from typing import IO, Any
 
-from ...world.faults.verbs import Setting
+from ...world.verbs import Setting
 from ..line_reader import LineReader
 
 HOLD = "hold"

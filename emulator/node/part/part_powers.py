@@ -9,10 +9,10 @@ from ...shaping.apply import apply
 from ...shaping.command import Command
 from ...transport.wake_up import wake_queues
 from ...world.faults.fault_counts import FaultCounts
-from ...world.faults.verbs import Setting
 from ...world.links import reshaping
 from ...world.links.link import Link
 from ...world.links.link_course import link_course
+from ...world.verbs import Setting
 from ..config import GOODBYE, Delay, NodeConfig, Reshaping, WorkerRole
 from ..fidelity.queue_counters import Queue
 from ..link.access_link import AccessLink

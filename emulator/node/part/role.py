@@ -166,7 +166,7 @@ def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callab
     A fault that strikes is reported to the supervisor, which applies it.
     """
     from ...core.worker.fault_draws import FaultDraws
-    from ...world.faults import verbs
+    from ...world import verbs
 
     draws = FaultDraws(part.hazards, part.plan.seed, node.name, incarnation)
 

@@ -25,7 +25,7 @@ from ...learning.learners.device import DeviceLearner, device_part, layered_lear
 from ...transport.work import Work
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.faults.lag import VERB, Lag
-from ...world.faults.verbs import Setting
+from ...world.verbs import Setting
 from .. import config
 from ..config import NodeConfig, WorkerRole
 from .part_orders import PartOrders

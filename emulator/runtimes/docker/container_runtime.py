@@ -23,10 +23,10 @@ from ...runs.folder import RunFolder
 from ...runs.results import unfinished_models
 from ...scenario import Scenario
 from ...scenario.durability import NONE
-from ...world.faults import verbs
-from ...world.faults.verbs import Action
+from ...world import verbs
 from ...world.links.reshaping import VERB
 from ...world.roles import SERVER
+from ...world.verbs import Action
 from .configs.prepare import Prepared
 from .configs.spec import BOX
 from .engine.cleanup import clean_up

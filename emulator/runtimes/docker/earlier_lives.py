@@ -25,7 +25,7 @@ from ...log.records.cut_records import ActivationsRecord
 from ...log.records.fault_records import FaultRecord
 from ...log.records.plan_records import IterationRecord, PlanRecord
 from ...scenario import Timed
-from ...world.faults import verbs
+from ...world import verbs
 from ...world.roles import SERVER
 
 OWN = PlanRecord, IterationRecord

@@ -37,7 +37,7 @@ from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.durability import NONE
 from ...shaping.backend import DELAYS, Backend, Delay
-from ...world.faults import verbs
+from ...world import verbs
 from .earlier_lives import EarlierLives, read_lives
 from .engine.cleanup import clean_up
 from .engine.client import connect

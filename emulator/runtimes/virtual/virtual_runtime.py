@@ -15,9 +15,9 @@ from ...runs.conductor import RunView
 from ...scenario import Scenario
 from ...scenario.durability import planned as planned_durability
 from ...scenario.timeouts import slowest_exchange
-from ...world.faults import verbs
-from ...world.faults.verbs import Action
+from ...world import verbs
 from ...world.roles import SERVER
+from ...world.verbs import Action
 from .clock.alarms import Alarms
 from .clock.heap import Heap
 from .cut_times import ServerPasses

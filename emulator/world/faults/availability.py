@@ -7,10 +7,10 @@ from random import Random
 from typing import Annotated, ClassVar, Literal
 
 from ...units import Checked, Seconds
+from ..verbs import Action
 from .churn import Means, away, back
 from .occurrences import Interval
 from .on_off_trace import OnOffTrace
-from .verbs import Action
 
 
 @lru_cache(maxsize=4096)

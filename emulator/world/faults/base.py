@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from .verbs import Action
+from ..verbs import Action
 
 
 class Fault(Protocol):

@@ -5,7 +5,7 @@ from math import isfinite
 from typing import Annotated, Literal
 
 from ...units import Checked
-from .verbs import Action
+from ..verbs import Action
 
 _STRENGTHS = {"sign-flip": 1.0, "scale": 10.0, "noise": 10.0, "replay": 1.0, "same-value": 1.0}
 """Default of `by` for each lie."""

@@ -6,11 +6,11 @@ from random import Random
 from typing import ClassVar, Literal
 
 from ..laws import Law
+from ..verbs import Action
 from .base import Fault
 from .crash import Crash
 from .leave import Departure
 from .occurrences import Interval
-from .verbs import Action
 
 Means = Literal["leave", "crash"]
 """How a device goes away: with a goodbye, or by a loss of power."""

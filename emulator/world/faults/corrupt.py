@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...units import Fraction
-from .verbs import Action
+from ..verbs import Action
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from ...units import Checked, Fraction, Seconds
 from ..links import reshaping
 from ..links.link import Link
-from .verbs import Action
+from ..verbs import Action
 
 
 def _check_rate(rate: Fraction) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from ...units import Checked, Fraction, Joules, Seconds, Watts
 from ..battery import BatteryConstants, Charging
+from ..verbs import Action
 from .occurrences import Interval
-from .verbs import Action
 
 
 @dataclass(frozen=True, kw_only=True)

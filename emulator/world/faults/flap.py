@@ -6,8 +6,8 @@ from random import Random
 from typing import Literal
 
 from ..laws import Law
+from ..verbs import Action
 from .occurrences import Interval
-from .verbs import Action
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from random import Random
 
 from ... import chance
 from ...vectors import Buffer
-from .verbs import Setting
+from ..verbs import Setting
 
 VERB = "garble"
 """The verb whose setting has the `share` of messages with flipped bits."""

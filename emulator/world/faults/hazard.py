@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from .. import laws
-from .verbs import Setting
+from ..verbs import Setting
 
 
 class Strike(NamedTuple):

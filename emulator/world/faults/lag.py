@@ -4,7 +4,7 @@ from random import Random
 
 from ... import chance
 from .. import laws
-from .verbs import Setting
+from ..verbs import Setting
 
 VERB = "lag"
 """The verb whose setting holds the law of the waits."""

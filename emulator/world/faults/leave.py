@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from .verbs import Action
+from ..verbs import Action
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from ...errors import MisplacedKeysError
 from ...units import Fraction, Seconds
 from .. import laws
 from ..laws import Fixed, Law
+from ..verbs import Action
 from .occurrences import Interval, Once, Repeated
-from .verbs import Action
 
 ALL = "all"
 """Stands under `nodes` for every device of the scenario."""

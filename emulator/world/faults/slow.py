@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from ...units import Checked, Fraction
-from .verbs import Action
+from ..verbs import Action
 
 
 def _check_factor(factor: Fraction) -> None:

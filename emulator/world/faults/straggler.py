@@ -5,7 +5,7 @@ from typing import Literal
 
 from .. import laws
 from ..laws import Law
-from .verbs import Action
+from ..verbs import Action
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from ...units import Fraction, Rate, Seconds
-from ..faults.verbs import Setting
+from ..verbs import Setting
 from .link import SILENT, Link, Side
 from .reshaping import reshaped
 from .traces import Sample

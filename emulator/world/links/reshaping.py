@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ...units import Fraction, Quantity, Rate, Seconds
-from ..faults.verbs import Setting
+from ..verbs import Setting
 from .link import Link, Side
 from .link_steps import LinkStep, PlayedTrace
 from .loss_models import LossModel

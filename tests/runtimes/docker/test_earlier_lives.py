@@ -8,7 +8,7 @@ from emulator.log.records.record_fields import kind
 from emulator.runtimes.docker.earlier_lives import EarlierLives, read_lives
 from emulator.runtimes.docker.resume_containers import rest_of
 from emulator.scenario import Timed
-from emulator.world.faults.verbs import Action
+from emulator.world.verbs import Action
 from tests.fakes.plain_records import full
 
 SENT = {"values": 40, "indices": 30, "headers": 20, "framing": 10}

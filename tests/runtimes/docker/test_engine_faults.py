@@ -12,7 +12,7 @@ from emulator.errors import DeploymentError
 from emulator.runs.folder import create
 from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
 from emulator.runtimes.docker.engine.stdio import Said
-from emulator.world.faults.verbs import Action
+from emulator.world.verbs import Action
 from tests.runtimes.docker.test_exits import SCENARIO, Played
 
 DRAWN = {"fault": "slow", "begin": "throttle", "end": "unthrottle", "setting": {"factor": 0.5}}

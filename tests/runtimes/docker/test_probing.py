@@ -9,7 +9,7 @@ from emulator.runtimes.docker.engine.probing import cuts_needed
 from emulator.scenario import Device, Scenario, timeline
 from emulator.shaping.features import Features
 from emulator.world import faults
-from emulator.world.faults.verbs import Action
+from emulator.world.verbs import Action
 from tests.fakes.small_scenario import small
 
 BARE = Features()

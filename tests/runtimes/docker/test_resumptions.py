@@ -8,7 +8,7 @@ from emulator.runs.folder import RunFolder
 from emulator.runtimes.docker import resume_containers
 from emulator.runtimes.docker.resume_containers import rest_of, resume
 from emulator.scenario import Timed
-from emulator.world.faults.verbs import Action
+from emulator.world.verbs import Action
 from tests.fakes.small_scenario import small
 
 TIMELINE = (

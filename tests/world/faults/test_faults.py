@@ -14,8 +14,8 @@ from emulator.units import Fraction, Joules, Seconds
 from emulator.world import laws
 from emulator.world.faults import FAULTS, Aimed, Fault, Hazard, Recurring, scheduled
 from emulator.world.faults.occurrences import MOST_FAILURES, Interval
-from emulator.world.faults.verbs import Action, row
 from emulator.world.laws import LAWS, Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
+from emulator.world.verbs import Action, row
 
 EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
     (Normal((Seconds(4), Seconds(0.5))), 4.0),

@@ -15,10 +15,11 @@ from emulator.log.records.fault_records import FaultRecord
 from emulator.node.part.part_powers import PartPowers
 from emulator.runtimes.docker.engine.container_powers import ContainerPowers
 from emulator.runtimes.virtual.device.device_faults import DevicePowers
-from emulator.world.faults import Fault, verbs
+from emulator.world import verbs
+from emulator.world.faults import Fault
 from emulator.world.faults.fault_counts import FaultCounts
 from emulator.world.faults.powers import EnginePowers, NodePowers, perform
-from emulator.world.faults.verbs import VERBS, Action, row
+from emulator.world.verbs import VERBS, Action, row
 from tests.layers import tree
 from tests.world.faults.test_faults import VERBS_OF_KINDS
 

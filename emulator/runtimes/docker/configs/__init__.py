@@ -34,11 +34,11 @@ from ....shaping.full_packets import filled
 from ....transport.secrets import AllowList, Secret
 from ....units import Rate
 from ....world.emulated_clock import EmulatedClock
-from ....world.faults.verbs import Setting
 from ....world.links.link import Link, Side
 from ....world.links.link_course import link_at
 from ....world.links.reshaping import plain, plain_side, reshaped
 from ....world.roles import EVALUATOR, SERVER
+from ....world.verbs import Setting
 from ..network.ways import Ways
 
 

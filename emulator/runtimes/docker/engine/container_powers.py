@@ -3,7 +3,7 @@
 from docker import DockerClient
 
 from ....world.cpu_quota import throttled
-from ....world.faults.verbs import Setting
+from ....world.verbs import Setting
 from ..configs.spec import USUAL_PERIOD, cpu_quota
 
 UNLIMITED = -1

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 from docker import DockerClient
 from docker.errors import APIError, NotFound
 
+from ....world import verbs
 from ....world.emulated_clock import UNDILATED, EmulatedClock
-from ....world.faults import verbs
 from ....world.faults.fault_counts import FaultCounts
 from ....world.faults.powers import perform
-from ....world.faults.verbs import Action
+from ....world.verbs import Action
 from ..configs import spec
 from .client import refusals
 from .container_powers import ContainerPowers

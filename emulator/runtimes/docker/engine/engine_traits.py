@@ -11,7 +11,7 @@ from typing import Any
 
 from ....scenario import Scenario, Timed
 from ....scenario.devices import MEMORY
-from ....world.faults.verbs import row
+from ....world.verbs import row
 
 Document = Mapping[str, Any]
 

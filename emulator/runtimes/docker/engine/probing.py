@@ -22,8 +22,8 @@ from ....scenario.devices import MEMORY
 from ....scenario.reshaped_links import reshaped_links
 from ....shaping.backend import Backend, Delay, choose
 from ....shaping.features import Features
-from ....world.faults.verbs import row
 from ....world.links.link import Link, Side
+from ....world.verbs import row
 from ..configs import boxed_nodes, spec
 from ..configs.prepare import NOBODY
 from ..configs.spec import Container

@@ -6,7 +6,7 @@ from ....log.records.fault_records import BatteryRecord
 from ....log.writing import RunLog
 from ....scenario import Scenario
 from ....world.battery import BatteryConstants
-from ....world.faults.verbs import Action
+from ....world.verbs import Action
 from ..clock.heap import Heap
 from .device_battery import DeviceBattery
 from .device_faults import DeviceFaults

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from ....log.records import made
 from ....log.records.fault_records import OverlapRecord
 from ....log.writing import RunLog, microseconds
-from ....world.faults import verbs
+from ....world import verbs
 from ....world.faults.fault_counts import FaultCounts
 from ....world.faults.powers import perform
-from ....world.faults.verbs import Action, Setting
+from ....world.verbs import Action, Setting
 from ..clock.heap import Heap
 from ..server.channel import Channel
 from .device_memory import DeviceMemory

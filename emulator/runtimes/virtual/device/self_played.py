@@ -4,7 +4,7 @@ faults."""
 from ....core.worker.falsifying import VERB as FALSIFY
 from ....world.faults.lag import VERB as LAG
 from ....world.faults.lag import Lag
-from ....world.faults.verbs import Setting
+from ....world.verbs import Setting
 
 
 class SelfPlayed:

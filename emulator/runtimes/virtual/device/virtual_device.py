@@ -21,7 +21,7 @@ from ....core.worker.worker import (
     NodeCoroutine,
     Tell,
 )
-from ....world.faults.verbs import Setting
+from ....world.verbs import Setting
 from ..learning.gradient_handle import PrefetchedReply, PrefetchedSegment, VirtualLearner
 from ..links.network import GroupLinks
 from .passes import Pass, Passes, WholePass

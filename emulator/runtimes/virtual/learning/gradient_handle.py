@@ -9,7 +9,7 @@ from ....core.worker.kept_state import Keeper
 from ....layout import Segment
 from ....learning.learners.base import Activated, Evaluation
 from ....vectors import Frames, Vector
-from ....world.faults.verbs import Setting
+from ....world.verbs import Setting
 
 LieNow: TypeAlias = Callable[[], Setting | None]
 """Returns the setting under which a device lies at this moment; None: it does not."""

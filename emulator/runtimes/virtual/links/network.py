@@ -9,11 +9,11 @@ from .... import chance
 from ....scenario import Group, Scenario
 from ....scenario.reshaped_links import reshaped_links
 from ....scenario.tcp_section import USUAL, Congestion
-from ....world.faults.verbs import Setting
 from ....world.links.delay_draws import jitters
 from ....world.links.link import FRAME, Link
 from ....world.links.link_course import link_at
 from ....world.links.reshaping import reshaped
+from ....world.verbs import Setting
 from ..clock.heap import Heap
 from .bbr import Bbr
 from .link_group import LinkGroup

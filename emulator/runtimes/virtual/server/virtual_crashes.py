@@ -14,9 +14,9 @@ from ....core.server.seen_pushes import SeenPushes
 from ....log.records import RecoveredRecord, made
 from ....log.writing import RunLog
 from ....node.durable.object_tree import freeze, thaw
-from ....world.faults import verbs
+from ....world import verbs
 from ....world.faults.fault_counts import FaultCounts
-from ....world.faults.verbs import Action
+from ....world.verbs import Action
 from ..clock.heap import Heap
 from ..device.device_faults import overlapped
 from ..device.virtual_device import VirtualDevice

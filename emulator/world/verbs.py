@@ -1,8 +1,9 @@
 """The table of verbs: the things a runtime can do to a node of a running world.
 
 Faults speak in these verbs only, so a new fault needs no new code in a runtime. A new verb is a row
-of `VERBS` and its methods in `NodePowers` or `EnginePowers` (powers.py), one to do it and one to
-undo it, in each runtime.
+of `VERBS` and its methods in `NodePowers` or `EnginePowers` (faults/powers.py), one to do it and
+one to undo it, in each runtime. The table stands beside the faults, not among them: each command
+reads it, and the package of the faults loads every kind.
 """
 
 from collections.abc import Mapping
