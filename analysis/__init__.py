@@ -5,9 +5,6 @@ write its file in `figures/` and name the module here.
 """
 
 from .errors import RunError
-from .facts.loading import Runs, load
-from .facts.runs import Run, read
-from .facts.tidy import TABLES
 from .figures import (
     FigureModule,
     bottleneck_traffic,
@@ -23,6 +20,9 @@ from .figures import (
 )
 from .figures.scores import SCORES
 from .pages.exporting import write
+from .reading.runs import Run, read
+from .tables.loading import Runs, load
+from .tables.tidy import TABLES
 
 FIGURES: tuple[FigureModule, ...] = (
     *SCORES,

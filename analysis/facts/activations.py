@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from .kept_facts import fact
-from .runs import Run
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 
 
 class CutBytes(NamedTuple):

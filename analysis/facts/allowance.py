@@ -11,11 +11,11 @@ from typing import Any
 
 import pandas as pd
 
+from ..reading.runs import Run
 from . import pulls
 from .devices import devices, loss
 from .faults import outages
 from .pushes import KINDS
-from .runs import Run
 
 PAYLOAD = 1448
 """Application bytes in a full TCP segment, with timestamps."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from ..errors import RunError
 from ..quantities import figures
-from .kept_facts import fact
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 from .momentum import MomentumFit, Trajectory, fit, read_trajectory
-from .runs import Run
 
 
 def groups(run: Run) -> int | None:

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 from . import activations, pulls, pushes
 from .held_model import held_evaluations
-from .kept_facts import fact
-from .runs import Run
 
 
 def both(run: Run) -> int:

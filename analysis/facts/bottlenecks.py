@@ -10,9 +10,9 @@ import pandas as pd
 
 from ..figures.link_rates import SATURATED, charged
 from ..quantities import figures, percent, seconds
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 from .devices import devices, mbit
-from .kept_facts import fact
-from .runs import Run
 from .traffic import rebin
 
 Row = tuple[str, ...]

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from ..quantities import figures
+from ..reading.runs import Run
 from .held_model import held_updates
-from .runs import Run
 
 SHOWN = 3
 """Largest number of members that a row names."""

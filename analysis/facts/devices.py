@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .kept_facts import fact
-from .runs import Run
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 
 _RATES = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 

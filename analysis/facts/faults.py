@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from .kept_facts import fact
-from .runs import BOOTS, Run
+from ..reading.kept_facts import fact
+from ..reading.runs import BOOTS, Run
 
 Key: TypeAlias = tuple[str, str]
 """A node and the verb with which a fault begins: faults of one verb that overlap are one fault."""

@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..quantities import figures, percent
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 from .asynchrony import groups
 from .held_model import held_updates
-from .kept_facts import fact
-from .runs import Run
 
 _SETTLING = 0.1
 """Share of the group updates at a run's begin that does not count: all groups begin at once."""

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..pictures.theme import legend_below
-from .kept_facts import fact
-from .runs import Run
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 
 FULL = 0.95
 """Share of a core from which the server's container is short of processor time."""

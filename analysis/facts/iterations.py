@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..pictures.gantt import GanttRow, gantt_row
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 from .devices import groups
-from .kept_facts import fact
-from .runs import Run
 
 PREDICTED, REALISED = "predicted", "realised"
 """Labels of the two rows of a device."""

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ..quantities import figures
+from ..reading.runs import Run
 from .bottlenecks import bottlenecks
-from .runs import Run
 
 Row = tuple[str, ...]
 

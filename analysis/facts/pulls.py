@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from .kept_facts import fact
-from .runs import Run
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 
 EVALUATOR = "evaluator"
 

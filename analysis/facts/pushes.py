@@ -6,9 +6,9 @@ counted at all. So the ratio is given under several byte models, never as a sing
 
 import pandas as pd
 
-from .kept_facts import fact
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 from .pulls import whole_model
-from .runs import Run
 
 KINDS = ("values", "indices", "headers", "framing")
 

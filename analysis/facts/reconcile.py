@@ -8,10 +8,10 @@ that were cut off, or on their way at the end.
 
 from dataclasses import astuple, dataclass
 
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 from . import activations, pulls, pushes, traffic
 from .allowance import HEADERS, PAYLOAD
-from .kept_facts import fact
-from .runs import Run
 
 _PULL = 14
 """Approximate bytes of a pull's request in virtual time, which charges headers by the byte."""

@@ -1,7 +1,7 @@
 """Whether a run trained a regression, whose evaluations have an error in place of an accuracy."""
 
-from .kept_facts import fact
-from .runs import Run
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 
 
 @fact

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from ..reading.runs import Run
 from .group_updates import steps
 from .held_model import held_evaluations, held_updates
-from .runs import Run
 
 
 def group_updates(run: Run, updates: float = math.inf) -> int:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from .runs import Run
+from ..reading.runs import Run
 
 DEFAULT = (90.0, 95.0, 97.0)
 """Targets in per cent of a run without targets in its scenario."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from .kept_facts import fact
-from .runs import BOOTS, Run
+from ..reading.kept_facts import fact
+from ..reading.runs import BOOTS, Run
 
 COLUMNS = ("node", "what", "at", "until", "bytes", "mbit")
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..facts.runs import Run
+from ..reading.runs import Run
 
 
 class FigureModule(Protocol):

@@ -8,10 +8,10 @@ from matplotlib.ticker import FuncFormatter
 
 from ..facts.devices import groups
 from ..facts.pushes import KINDS
-from ..facts.runs import Run
 from ..pages.labels import stack
 from ..pictures.theme import SERIES, legend_above, nothing
 from ..quantities import size
+from ..reading.runs import Run
 
 TITLE = "Bytes pushed, by kind"
 CAPTION = (

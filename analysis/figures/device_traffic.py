@@ -9,7 +9,6 @@ from matplotlib.colors import LogNorm
 
 from ..facts.devices import devices
 from ..facts.faults import outages
-from ..facts.runs import Run
 from ..facts.traffic import bins, extent, rates, rebin, width
 from ..pages.labels import joined, stack
 from ..pictures.theme import (
@@ -23,6 +22,7 @@ from ..pictures.theme import (
     shade,
 )
 from ..quantities import figures
+from ..reading.runs import Run
 
 TITLE = "Traffic per device"
 CAPTION = (

@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ..facts.runs import Run
 from ..pages.labels import stack
 from ..pictures.theme import INK, fault_colour, legend_above, nothing
+from ..reading.runs import Run
 
 TITLE = "Effects of faults"
 CAPTION = (

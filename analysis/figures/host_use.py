@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..facts.host_load import seconds_of
-from ..facts.runs import Run
 from ..pages.labels import stack
 from ..pictures.theme import SERIES, from_zero, legend_above, nothing, panels
+from ..reading.runs import Run
 
 TITLE = "Load of the host"
 CAPTION = (

@@ -9,12 +9,12 @@ from matplotlib.lines import Line2D
 
 from ..facts.allowance import HEADERS, PAYLOAD
 from ..facts.devices import devices
-from ..facts.kept_facts import fact
-from ..facts.runs import Run
 from ..facts.traffic import busiest, rates
 from ..pages.labels import stack
 from ..pictures.theme import INK, QUIET, device_colours, legend_above, log_ticks, nothing
 from ..quantities import figures
+from ..reading.kept_facts import fact
+from ..reading.runs import Run
 
 TITLE = "Achieved against requested link rate"
 CAPTION = (

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 
 from ..facts import both_directions
 from ..facts.regression import is_regression
-from ..facts.runs import Run
 from ..pages.labels import joined, stack
 from ..pictures import raster
 from ..pictures.theme import (
@@ -25,6 +24,7 @@ from ..pictures.theme import (
     shade,
 )
 from ..quantities import figures, percent, size
+from ..reading.runs import Run
 
 _FEW = 6
 """Largest number of runs with a legend inside the axes, where it hides no curve."""

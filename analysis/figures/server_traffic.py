@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..facts.runs import Run
 from ..facts.traffic import bins, extent, rates, rebin, width
 from ..pages.labels import joined, stack
 from ..pictures import raster
 from ..pictures.theme import fault_keys, legend_above, nothing, panels, run_colours, shade
+from ..reading.runs import Run
 
 TITLE = "Traffic at the server"
 CAPTION = (

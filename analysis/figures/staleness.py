@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from ..facts.held_model import held_updates
-from ..facts.runs import Run
 from ..pages.labels import stack
 from ..pictures.theme import legend_above, nothing, run_colours
+from ..reading.runs import Run
 
 TITLE = "Staleness"
 CAPTION = (

@@ -4,9 +4,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import RunError
-from ..facts.loading import Runs
-from ..facts.tidy import TABLES
 from ..pictures.picture_file import whole_file
+from ..tables.loading import Runs
+from ..tables.tidy import TABLES
 
 
 def write(runs: Runs, form: str, out: Path) -> list[Path]:

@@ -10,10 +10,10 @@ from pathlib import Path
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 
-from ..facts.loading import Runs
-from ..facts.runs import Run
 from ..pictures.drawing import blank, save, svg_of
 from ..pictures.theme import HEIGHT, STYLE
+from ..reading.runs import Run
+from ..tables.loading import Runs
 from .page import Picture
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from .. import FIGURES, quantities
-from ..facts.runs import Run
 from ..pictures import drawing
 from ..pictures.picture_file import whole_file
+from ..reading.runs import Run
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..facts import bottlenecks, compute_groups, group_updates, link_fidelity
-from ..facts.protocol import sentence
 from ..facts.regression import is_regression
-from ..facts.runs import Run, read
+from ..reading.protocol import sentence
+from ..reading.runs import Run, read
 from ..tables import byte_tables, device_tables, fault_tables, schedule_table, sections
 from . import page
 from .own_figures import OwnFigure, picture

@@ -6,9 +6,9 @@ from ..facts.allowance import allowances
 from ..facts.faults import actions, outages
 from ..facts.host_load import short_seconds
 from ..facts.reconcile import reconcile
-from ..facts.runs import Run
 from ..figures import link_rates
 from ..quantities import percent, size
+from ..reading.runs import Run
 
 TIMELY = 0.5
 """Largest delay of a fault, in seconds, that is no reason for a warning."""

@@ -12,10 +12,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ..facts.pushes import KINDS, parameters, weights
-from ..facts.runs import Run
 from ..pictures.picture_file import save_png
 from ..pictures.theme import SERIES, STYLE
 from ..quantities import figures, percent, size
+from ..reading.runs import Run
 from .folder import Row, Spent, Study, curve, ended, reached, spent
 from .markdown import NEVER, never_or, table
 

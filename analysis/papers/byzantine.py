@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from ..facts.runs import Run
 from ..pictures.picture_file import save_png
 from ..pictures.theme import SERIES, STYLE
 from ..quantities import figures, percent
+from ..reading.runs import Run
 from .folder import Row, Study, curve, reached
 from .markdown import never_or, table
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RunError
-from ..facts.runs import Run
+from ..reading.runs import Run
 from .folder import Row, Study
 
 PLANS = "plans.json"

@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import RunError
 from ..facts import both_directions
 from ..facts.pushes import KINDS
-from ..facts.runs import Run, read
+from ..reading.runs import Run, read
 
 NOTE = "study.json"
 LAST = 4

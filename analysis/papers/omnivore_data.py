@@ -9,8 +9,8 @@ from statistics import median
 from ..facts.asynchrony import groups
 from ..facts.group_updates import measured
 from ..facts.momentum import MomentumFit, fit, read_trajectory
-from ..facts.runs import Run
 from ..facts.statistical_efficiency import seconds_to, statistical_efficiency
+from ..reading.runs import Run
 from .dynacomm_data import Plan, read_plans
 from .folder import Row, Study
 

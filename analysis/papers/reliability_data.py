@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
-from ..facts.runs import Run
+from ..reading.runs import Run
 from .folder import Row, Spent, Study, curve, ended, spent
 
 TARGET = 0.9

@@ -6,8 +6,8 @@ from statistics import median
 import numpy as np
 
 from ..facts import both_directions, pulls, pushes
-from ..facts.runs import Run
 from ..quantities import figures, percent, size
+from ..reading.runs import Run
 from .folder import Row, Study, curve, ended
 from .markdown import table
 

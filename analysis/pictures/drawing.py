@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 
 from .. import FIGURES
 from ..facts import host_load
-from ..facts.runs import Run
 from ..figures import FigureModule
+from ..reading.runs import Run
 from .picture_file import fonts_missing, save_png, tidy_text
 from .theme import HEIGHT, STYLE
 

@@ -4,8 +4,8 @@ import math
 
 from ..facts import activations, both_directions, pulls, pushes
 from ..facts.reconcile import reconcile
-from ..facts.runs import Run
 from ..quantities import figures, percent, size
+from ..reading.runs import Run
 
 Row = tuple[str, ...]
 

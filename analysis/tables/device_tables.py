@@ -6,9 +6,9 @@ from ..facts import activations, pushes
 from ..facts.devices import devices, groups
 from ..facts.faults import downtime
 from ..facts.held_model import held_updates
-from ..facts.runs import Run
 from ..figures import link_rates
 from ..quantities import figures, percent, seconds, size
+from ..reading.runs import Run
 
 Row = tuple[str, ...]
 

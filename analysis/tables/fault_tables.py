@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..facts.runs import Run
 from ..quantities import figures, percent, seconds
+from ..reading.runs import Run
 
 Row = tuple[str, ...]
 

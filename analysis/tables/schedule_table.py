@@ -5,9 +5,9 @@ from statistics import median
 
 from ..facts.devices import devices
 from ..facts.iterations import DevicePlan, PhaseTimes, device_plans
-from ..facts.runs import Run
 from ..pictures.gantt import GanttBar
 from ..quantities import figures, percent
+from ..reading.runs import Run
 from .device_tables import MOST_DEVICES, Row
 
 _SHOWN = 8

@@ -9,8 +9,8 @@ from ..facts.devices import devices
 from ..facts.faults import actions
 from ..facts.held_model import count_updates, held_evaluations
 from ..facts.regression import is_regression
-from ..facts.runs import Run
 from ..quantities import figures, percent, seconds, size
+from ..reading.runs import Run
 
 Row = tuple[str, ...]
 

@@ -6,13 +6,13 @@ import pytest
 
 from analysis.facts.activations import cut_bytes
 from analysis.facts.agreement import agreement, readable
-from analysis.facts.protocol import sentence
 from analysis.facts.reconcile import reconcile
-from analysis.facts.runs import Run
 from analysis.figures import bytes_by_kind
 from analysis.pages.compare import compare, text
 from analysis.pages.report import report
 from analysis.pages.run_warnings import warnings
+from analysis.reading.protocol import sentence
+from analysis.reading.runs import Run
 from analysis.tables import byte_tables, fault_tables, sections
 from analysis.tables.device_tables import device_columns, per_device
 from emulator.cli.watching.progress import Progress

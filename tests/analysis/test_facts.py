@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from analysis import Run, RunError, read
-from analysis.facts import pushes, tidy, traffic
+from analysis.facts import pushes, traffic
 from analysis.facts.agreement import agreement
 from analysis.facts.allowance import allowances
 from analysis.facts.devices import devices, loss, mbit
 from analysis.facts.reconcile import reconcile
-from analysis.facts.runs import COLUMNS
 from analysis.pages.compare import compare
 from analysis.pages.run_warnings import warnings
+from analysis.reading.runs import COLUMNS
+from analysis.tables import tidy
 from emulator.log.records import KINDS
 from tests.fakes.handmade_run import act, due, traffic_record, update, written
 from tests.fakes.synthetic_run import Synthetic

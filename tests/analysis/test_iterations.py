@@ -7,10 +7,10 @@ import pytest
 
 from analysis import Run
 from analysis.facts.iterations import device_plans
-from analysis.facts.protocol import sentence
 from analysis.figures import iteration_gantt
 from analysis.pages.report import report
 from analysis.pictures import drawing
+from analysis.reading.protocol import sentence
 from analysis.tables.schedule_table import schedules
 from emulator.schedules import LayerByLayer
 from tests.fakes.handmade_run import written

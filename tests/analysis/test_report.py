@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 
 from analysis import FIGURES, RunError, read
-from analysis.facts.protocol import algorithm, sentence
-from analysis.facts.runs import Run
 from analysis.figures import device_traffic
 from analysis.figures.scores import accuracy_updates
 from analysis.pages import page
@@ -21,6 +19,8 @@ from analysis.pages.report import report
 from analysis.pages.run_warnings import kept_up, warnings
 from analysis.pictures import drawing
 from analysis.quantities import figures, seconds, size
+from analysis.reading.protocol import algorithm, sentence
+from analysis.reading.runs import Run
 from analysis.tables import sections
 from tests.fakes.handmade_run import act, update, written
 from tests.fakes.synthetic_run import Synthetic

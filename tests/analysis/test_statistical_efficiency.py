@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from analysis.facts.group_updates import measured
-from analysis.facts.runs import Run
 from analysis.facts.statistical_efficiency import (
     group_updates,
     penalties,
     seconds_to,
     statistical_efficiency,
 )
+from analysis.reading.runs import Run
 from tests.fakes.handmade_run import update, written
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from analysis import read
-from analysis.facts import records
 from analysis.facts.faults import actions
-from analysis.facts.protocol import sentence
 from analysis.facts.reconcile import reconcile
 from analysis.pages.report import report
 from analysis.pages.run_warnings import warnings
+from analysis.reading import records
+from analysis.reading.protocol import sentence
 from analysis.tables import byte_tables, device_tables, sections
 from tests.fakes.handmade_run import act, due, traffic_record, update, virtual, written
 

@@ -3,8 +3,7 @@
 from msgspec import NODEFAULT
 from msgspec.structs import fields
 
-from analysis import shapes
-from analysis.facts import runs
+from analysis.reading import runs, shapes
 from emulator.log import records
 from emulator.log.records.fault_records import TimelineRecord
 from emulator.world.verbs import VERBS

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.facts.runs import read as analysed
 from analysis.pages.run_warnings import warnings
+from analysis.reading.runs import read as analysed
 from emulator.cli.play.run import tell
 from emulator.errors import DeploymentError, EmulatorError
 from emulator.learning.models.saved_model import SavedModel, read, read_version, write

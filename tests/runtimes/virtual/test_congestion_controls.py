@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import read
-from analysis.facts.protocol import virtual as sentence
+from analysis.reading.protocol import virtual as sentence
 from emulator.runtimes.virtual.links.bbr import Bbr
 from emulator.runtimes.virtual.links.network import CONTROLS
 from emulator.runtimes.virtual.links.reno import LinearRegrowth, Reno

@@ -7,9 +7,9 @@ import pytest
 
 from analysis import read as read_run
 from analysis.facts.compute_groups import per_group
-from analysis.facts.protocol import sentence
 from analysis.pages.report import report
 from analysis.pages.run_warnings import warnings
+from analysis.reading.protocol import sentence
 from emulator.errors import ScenarioError
 from tests.fakes.overlapping_faults import happened
 from tests.fakes.virtual_world import played

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from analysis.facts.faults import SILENCING, UNDOES
-from analysis.facts.runs import BOOTS
+from analysis.reading.runs import BOOTS
 from emulator.log.records import KINDS, Record, kind
 from emulator.log.records.fault_records import FaultRecord
 from emulator.node.part.part_powers import PartPowers

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from . import activations, both_directions, pulls, pushes
-from .devices import devices as listed_devices
-from .faults import downtime
-from .protocol import algorithm
-from .runs import Run
+from ..facts import activations, both_directions, pulls, pushes
+from ..facts.devices import devices as listed_devices
+from ..facts.faults import downtime
+from ..reading.protocol import algorithm
+from ..reading.runs import Run
 
 _WHOLE, _REAL, _TEXT, _FLAG = "Int64", "float64", "string", "boolean"
 """Types of columns. All but `_REAL` have a missing value of their own; for `_REAL` it is NaN."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import RunError
+from ..errors import RunError
 
 _SHOWN = 40
 """Number of characters of a value that a message shows."""

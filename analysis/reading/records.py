@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import RunError
-from ..shapes import COLUMNS, NUMBER, Kind, require
+from .shapes import COLUMNS, NUMBER, Kind, require
 
 Record = dict[str, Any]
 

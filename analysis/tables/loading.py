@@ -10,7 +10,7 @@ from typing import overload
 import pandas as pd
 
 from ..errors import RunError
-from .runs import Run, read
+from ..reading.runs import Run, read
 from .tidy import table
 
 Place = str | os.PathLike[str]

@@ -15,8 +15,8 @@ import pandas as pd
 import yaml
 
 from ..errors import RunError
-from ..shapes import MANIFEST, MODEL, POINT, SCENARIO, SUMMARY, Shape, check
 from .records import by_kind, frame, mapping
+from .shapes import MANIFEST, MODEL, POINT, SCENARIO, SUMMARY, Shape, check
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hello": ("at", "node", "incarnation"),
