@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 
 
 class CutBytes(NamedTuple):

@@ -9,10 +9,10 @@ import pandas as pd
 
 from ..pages.compare import compare
 from ..quantities import figures, percent, seconds, size
+from ..reading.protocol import is_regression
 from ..reading.runs import Run
 from . import activations, both_directions, pulls, pushes
 from .held_model import held_evaluations, held_updates
-from .regression import is_regression
 from .targets import target_name, together
 
 COLUMNS = ("quantity", "docker", "virtual", "difference", "measure")

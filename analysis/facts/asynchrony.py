@@ -6,8 +6,7 @@ from typing import Any
 
 from ..errors import RunError
 from ..quantities import figures
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 from .momentum import MomentumFit, Trajectory, fit, read_trajectory
 
 

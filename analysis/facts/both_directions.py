@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 from . import activations, pulls, pushes
 from .held_model import held_evaluations
 

@@ -10,8 +10,7 @@ import pandas as pd
 
 from ..figures.link_rates import SATURATED, charged
 from ..quantities import figures, percent, seconds
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 from .devices import devices, mbit
 from .traffic import rebin
 

@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 
 _RATES = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 

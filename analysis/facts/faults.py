@@ -7,8 +7,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from ..reading.kept_facts import fact
-from ..reading.runs import BOOTS, Run
+from ..reading.runs import BOOTS, Run, fact
 
 Key: TypeAlias = tuple[str, str]
 """A node and the verb with which a fault begins: faults of one verb that overlap are one fault."""

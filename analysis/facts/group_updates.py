@@ -1,8 +1,12 @@
 """Group updates of a run with compute groups, and the seconds per group update.
 
 A group update is one step of the server, of k = N/g updates of devices where none is missing.
+Hardware efficiency HE(g) is the seconds per group update, statistical efficiency SE(g) the group
+updates to a target accuracy, and the time to the target is HE(g) · SE(g) (Hadjis et al., 2016).
 """
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..quantities import figures, percent
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 from .asynchrony import groups
-from .held_model import held_updates
+from .held_model import held_evaluations, held_updates
 
 _SETTLING = 0.1
 """Share of the group updates at a run's begin that does not count: all groups begin at once."""
@@ -58,7 +61,7 @@ def _whole_cycles(names: NDArray[Any], first: int) -> int:
     return first + int(same[0]) if len(same) else first
 
 
-def group_updates(run: Run) -> list[tuple[str, ...]]:
+def efficiency_rows(run: Run) -> list[tuple[str, ...]]:
     """Return a row for each prediction in the manifest of `run`, and a row for the measurement.
 
     Columns: name, milliseconds per group update, measured above predicted as a share. Empty without
@@ -81,3 +84,41 @@ def group_updates(run: Run) -> list[tuple[str, ...]]:
 def _above(found: float, predicted: float) -> str:
     share = found / predicted - 1
     return f"{'+' if share >= 0 else ''}{percent(share)}"
+
+
+def group_updates(run: Run, updates: float = math.inf) -> int:
+    """Return the number of group updates within the first `updates` updates of devices."""
+    records = held_updates(run)
+    return len(steps(run, records[records["updates"] <= updates]))
+
+
+def statistical_efficiency(run: Run, target: float) -> float:
+    """Return SE: group updates until the first measurement of the accuracy `target`, a fraction.
+
+    Infinite if the run never reached the target.
+    """
+    found = _reached(run, target)
+    return math.inf if found is None else float(group_updates(run, found["updates"]))
+
+
+def seconds_to(run: Run, target: float) -> float:
+    """Return the emulated seconds until the first measurement of `target`; inf if never."""
+    found = _reached(run, target)
+    return math.inf if found is None else float(found["at"])
+
+
+def penalties(by_groups: Mapping[int, float]) -> dict[int, float]:
+    """Return each value divided by that of one group: P_SE from SE, P_HE from HE.
+
+    NaN where the value of one group is missing, zero or infinite.
+    """
+    base = by_groups.get(1, math.nan)
+    usable = math.isfinite(base) and base > 0
+    return {count: value / base if usable else math.nan for count, value in by_groups.items()}
+
+
+def _reached(run: Run, target: float) -> "pd.Series[float] | None":
+    """Return the first evaluation of `run` with the accuracy `target`, or None."""
+    evaluations = held_evaluations(run).dropna(subset="accuracy")
+    enough = evaluations[evaluations["accuracy"] >= target - 1e-9]
+    return None if enough.empty else enough.iloc[0]

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..pictures.theme import legend_below
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 
 FULL = 0.95
 """Share of a core from which the server's container is short of processor time."""

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..pictures.gantt import GanttRow, gantt_row
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 from .devices import groups
 
 PREDICTED, REALISED = "predicted", "realised"

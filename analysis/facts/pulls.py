@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 
 EVALUATOR = "evaluator"
 

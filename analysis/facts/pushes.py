@@ -6,8 +6,7 @@ counted at all. So the ratio is given under several byte models, never as a sing
 
 import pandas as pd
 
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 from .pulls import whole_model
 
 KINDS = ("values", "indices", "headers", "framing")

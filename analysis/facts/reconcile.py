@@ -8,8 +8,7 @@ that were cut off, or on their way at the end.
 
 from dataclasses import astuple, dataclass
 
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 from . import activations, pulls, pushes, traffic
 from .allowance import HEADERS, PAYLOAD
 

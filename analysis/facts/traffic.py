@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from ..reading.kept_facts import fact
-from ..reading.runs import BOOTS, Run
+from ..reading.runs import BOOTS, Run, fact
 
 COLUMNS = ("node", "what", "at", "until", "bytes", "mbit")
 

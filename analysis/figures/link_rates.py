@@ -13,8 +13,7 @@ from ..facts.traffic import busiest, rates
 from ..pages.labels import stack
 from ..pictures.theme import INK, QUIET, device_colours, legend_above, log_ticks, nothing
 from ..quantities import figures
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 
 TITLE = "Achieved against requested link rate"
 CAPTION = (

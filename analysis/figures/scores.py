@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..facts import both_directions
-from ..facts.regression import is_regression
 from ..pages.labels import joined, stack
 from ..pictures import raster
 from ..pictures.theme import (
@@ -24,6 +23,7 @@ from ..pictures.theme import (
     shade,
 )
 from ..quantities import figures, percent, size
+from ..reading.protocol import is_regression
 from ..reading.runs import Run
 
 _FEW = 6

@@ -9,11 +9,10 @@ import pandas as pd
 
 from ..facts import activations, asynchrony, both_directions, pulls, pushes
 from ..facts.held_model import count_updates
-from ..facts.regression import is_regression
 from ..facts.targets import target_name, together
 from ..quantities import figures as number
 from ..quantities import percent, seconds, size
-from ..reading.protocol import algorithm, sentence
+from ..reading.protocol import algorithm, is_regression, sentence
 from ..reading.runs import Run, read
 from .labels import labels
 from .page import figures, write

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..facts import bottlenecks, compute_groups, group_updates, link_fidelity
-from ..facts.regression import is_regression
-from ..reading.protocol import sentence
+from ..reading.protocol import is_regression, sentence
 from ..reading.runs import Run, read
 from ..tables import byte_tables, device_tables, fault_tables, schedule_table, sections
 from . import page
@@ -51,7 +50,7 @@ def _content(run: Run) -> dict[str, object]:
         "models": byte_tables.models(run),
         "reconciled": byte_tables.bytes_reconciled(run),
         "remainder": byte_tables.remainder(run),
-        "group_updates": group_updates.group_updates(run),
+        "group_updates": group_updates.efficiency_rows(run),
         "schedules": schedule_table.schedules(run),
         "bottlenecks": bottlenecks.sentences(run),
         "bottleneck_lines": bottlenecks.lines(run),

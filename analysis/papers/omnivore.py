@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from ..facts.statistical_efficiency import penalties
+from ..facts.group_updates import penalties
 from ..quantities import figures, percent
 from .claim_rules import all_inside, all_within, falls, least_inside, less, word
 from .folder import Study

@@ -7,9 +7,8 @@ from functools import cache
 from statistics import median
 
 from ..facts.asynchrony import groups
-from ..facts.group_updates import measured
+from ..facts.group_updates import measured, seconds_to, statistical_efficiency
 from ..facts.momentum import MomentumFit, fit, read_trajectory
-from ..facts.statistical_efficiency import seconds_to, statistical_efficiency
 from ..reading.runs import Run
 from .dynacomm_data import Plan, read_plans
 from .folder import Row, Study

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 
 from ..facts.devices import devices
 from ..facts.faults import outages
-from ..reading.kept_facts import fact
-from ..reading.runs import Run
+from ..reading.runs import Run, fact
 from .fault_gantt import SERVER, PlannedRow, draw_rows, fault_lanes
 from .theme import QUIET
 

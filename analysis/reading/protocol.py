@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .runs import Run
+from .runs import Run, fact
 
 _ALGORITHMS = {
     "asgd": "every entry is sent and each step is taken in full",
@@ -124,3 +124,9 @@ def _part(value: Any) -> str:
         return _part(time) if law == "fixed" else f"{law} ({_part(time)})"
     options = ", ".join(f"{key} {_part(inner)}" for key, inner in value.items() if key != "kind")
     return f"{value.get('kind', '')} ({options})" if options else str(value.get("kind", ""))
+
+
+@fact
+def is_regression(run: Run) -> bool:
+    """Return whether any evaluation of `run` has a mean absolute error."""
+    return bool(run.records("evaluation")["error"].notna().any())

@@ -7,9 +7,9 @@ rest is read: a report on half a run is useful, a guess at the other half is not
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 import yaml
@@ -253,3 +253,22 @@ def _there(path: Path, notes: list[str]) -> bool:
     if not exists:
         notes.append(f"{path.name} is missing{_REASONS.get(path.name, '')}")
     return exists
+
+
+T = TypeVar("T")
+
+
+def fact(compute: Callable[[Run], T]) -> Callable[[Run], T]:
+    """Decorate `compute`, a function of a run, to keep its value in the run after the first call.
+
+    All callers get the same object and must not change it: they filter a frame into a new frame.
+    """
+
+    @wraps(compute)
+    def known(run: Run) -> T:
+        if compute not in run.known:
+            run.known[compute] = compute(run)
+        value: T = run.known[compute]
+        return value
+
+    return known

@@ -8,8 +8,8 @@ from ..facts import activations, asynchrony, both_directions, pulls, pushes
 from ..facts.devices import devices
 from ..facts.faults import actions
 from ..facts.held_model import count_updates, held_evaluations
-from ..facts.regression import is_regression
 from ..quantities import figures, percent, seconds, size
+from ..reading.protocol import is_regression
 from ..reading.runs import Run
 
 Row = tuple[str, ...]

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import Run
 from analysis.facts.compute_groups import per_group
-from analysis.facts.group_updates import group_updates, measured
+from analysis.facts.group_updates import efficiency_rows, measured
 from analysis.pages.report import report
 from tests.fakes.handmade_run import update, written
 
@@ -64,7 +64,7 @@ def test_groups_that_update_in_bursts_are_counted_over_whole_cycles(
 @pytest.mark.slow
 def test_predictions_stand_beside_the_measurement(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", 2)
-    assert [row[1:] for row in group_updates(run)] == [
+    assert [row[1:] for row in efficiency_rows(run)] == [
         ("400", "+0.0 %"),
         ("500", "-20.0 %"),
         ("400", ""),
@@ -76,14 +76,14 @@ def test_predictions_stand_beside_the_measurement(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_without_a_prediction_has_no_table(tmp_path: Path) -> None:
     run = written(tmp_path / "run", [update(1.0)])
-    assert group_updates(run) == []
+    assert efficiency_rows(run) == []
     assert "group updates" not in report(run.folder).read_text()
 
 
 def test_a_few_steps_are_no_measurement(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", 2, steps=10)
     assert math.isnan(measured(run))
-    assert group_updates(run)[-1] == ("measured", "–", "")
+    assert efficiency_rows(run)[-1] == ("measured", "–", "")
 
 
 def test_a_group_without_a_step_has_a_row_too(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analysis.facts.group_updates import measured
-from analysis.facts.statistical_efficiency import (
+from analysis.facts.group_updates import (
     group_updates,
+    measured,
     penalties,
     seconds_to,
     statistical_efficiency,
