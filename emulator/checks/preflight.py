@@ -31,7 +31,7 @@ from ..units import Share
 from ..world.laws import Fixed, Law, Uniform
 from ..world.links.link import Side
 from ..world.stop_conditions import CONDITIONS
-from .image_imports import missing_imports
+from .own_parts import missing_imports
 from .pressure_fit import unavailable
 from .tried_plugins import unfit_plugins
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.checks.short_limits import short_limits
+from emulator.checks.links import short_limits
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, overview
 from emulator.scenario.overview import describe_side

@@ -53,13 +53,13 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     emulate check lab.yaml --on virtual
     emulate check downloaded.yaml --no-code
     """
-    from ...checks.aggregation_quarantine import unguarded_quarantine
     from ...checks.deadlines import late_groups, too_short
-    from ...checks.faults_in_vain import faults_in_vain
+    from ...checks.faults import faults_in_vain
+    from ...checks.links import short_limits
     from ...checks.optimizer_fit import unfit_optimizer
     from ...checks.own_part_warnings import own_part_warnings
     from ...checks.preflight import preflight
-    from ...checks.short_limits import short_limits
+    from ...checks.training import unguarded_quarantine
     from ...checks.tried_plugins import doubtful_plugins
     from ...core.server.parameter_server import GATHERING
     from ...costs.compute_groups import compute_groups

@@ -119,7 +119,7 @@ def _unplayable(link: "Link") -> "Iterator[str]":
 def _put_behind(
     container: str, wanted: "Link", shaping: "Delay | None", seed: int, *, as_json: bool
 ) -> None:
-    from ...checks.short_limits import short_limit
+    from ...checks.links import short_limit
     from ...runtimes.docker.engine.client import connect
     from ...runtimes.docker.engine.probing import described
     from ...runtimes.docker.images import node_image

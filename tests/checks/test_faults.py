@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.checks.faults_in_vain import faults_in_vain
+from emulator.checks.faults import faults_in_vain
 from emulator.scenario import loads
 
 SCENARIO = """
