@@ -90,14 +90,14 @@ def emulate(
 @pytest.fixture
 def data(monkeypatch: pytest.MonkeyPatch) -> None:
     """Images, as if they had been fetched, on a machine that has TensorFlow."""
-    from emulator.checks import preflight
+    from emulator.checks import this_host
     from emulator.learning import datasets
     from emulator.learning.datasets.examples import Examples
 
     labels = np.arange(200, dtype=np.uint8) % 10
     some = Examples(np.zeros((200, 8, 8), np.uint8), labels, 16)
     monkeypatch.setattr(datasets, "load", lambda name: datasets.Dataset(name, some, some))
-    monkeypatch.setattr(preflight, "tensorflow_version", lambda: "2.0.0")
+    monkeypatch.setattr(this_host, "tensorflow_version", lambda: "2.0.0")
 
 
 @pytest.fixture(scope="session")

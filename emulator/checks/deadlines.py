@@ -3,60 +3,54 @@
 A round (`fedavg`, `local-sgd`) ends after its `patience`. The server refuses the update of a device
 that needs longer, unless no other device sent an update either. Where devices wait for each other,
 `patience` counts from the first update: a device that needs so much longer than the fastest is left
-out of steps. A run without any update fails.
+out of steps. A run without any update fails, and so does one without some device's hello.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
 
 from ..codecs import Dense
 from ..core.cut.cut_exchange import PATIENCE
-from ..errors import counted
+from ..core.server.parameter_server import GATHERING
+from ..costs.compute_groups import compute_groups
+from ..errors import counted, first_of
 from ..pulls import WholeModel as Whole
-from ..scenario.demand import Shortfall
 from ..scenario.devices import Group
 from ..scenario.model import Scenario
+from ..scenario.startup import boot_time
 from ..scenario.timeouts import largest_at_the_cut
 from ..schedules import Sequential
 from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD
-from ..units import Seconds
+from ..units import Seconds, Share
 from ..world.links.link import Side
 from ..world.links.link_course import side_course
+from .finding import Finding, StepTime, warning
+
+SYNCHRONIZATION = "training.synchronization"
 
 
-@dataclass(frozen=True)
-class StepTime:
-    """The mean time of a mini-batch on a whole core."""
-
-    seconds: float
-    source: str
-    """Where `seconds` comes from, for example `virtual.step` or a calibration."""
-
-
-def late_groups(
-    scenario: Scenario, step: StepTime | None, compute_groups: Sequence[Sequence[str]] = ()
-) -> list[Shortfall]:
+def late_groups(scenario: Scenario, step: StepTime | None) -> list[Finding]:
     """Return a warning for every group of devices whose updates come later than the `patience` of
     the scenario's synchronization.
 
-    `compute_groups` are the names of the devices in each compute group. `step` None means that no
-    step time is known: of rounds the only warning says so, of others links alone count.
+    `step` None means that no step time is known: of rounds the only warning says so, of others
+    links alone count.
     """
     rounds = scenario.training.synchronization
     if not isinstance(rounds, FedAvg | LocalSGD):
-        late = [*_left_out(scenario, step, compute_groups), *_late_answers(scenario)]
-        return [Shortfall("warning", text) for text in late]
+        late = [Finding("warning", SYNCHRONIZATION, text) for text in _left_out(scenario, step)]
+        return [*late, *_late_answers(scenario)]
     if step is None:
         text = (
             f"rounds: whether {_work(scenario)} fit into patience {rounds.patience} is unknown on "
             "this host: `emulate calibrate FILE` measures how long a mini-batch takes"
         )
-        return [Shortfall("warning", text)]
+        return [Finding("warning", SYNCHRONIZATION, text)]
     texts = (_warning(scenario, group, step, rounds.patience) for group in scenario.devices)
-    return [Shortfall("warning", text) for text in texts if text]
+    return [Finding("warning", SYNCHRONIZATION, text) for text in texts if text]
 
 
-def too_short(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
+def too_short(scenario: Scenario, step: StepTime | None) -> list[Finding]:
     """Return a warning if no device of `scenario` can make an update before `stop.time`.
 
     `step` None counts as no time. A link that changes by itself counts as its fastest moment.
@@ -80,7 +74,26 @@ def too_short(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
         f"first update of {fastest} takes about {_about(times[fastest])} with the model that it is "
         "computed on: make stop.time longer, or links faster"
     )
-    return [Shortfall("warning", text)]
+    return [Finding("warning", "stop.time", text)]
+
+
+def slow_starts(scenario: Scenario, timeout: float = GATHERING) -> list[Finding]:
+    """Return a warning if a device may fail to say hello within `timeout` seconds of its start.
+
+    The warning comes at half of `timeout` already: other work on the host makes each start longer.
+    """
+    slow = [device for device in scenario.nodes if boot_time(device.cpu) > timeout / 2]
+    if not slow:
+        return []
+    enough = Share(math.ceil(100 * boot_time(None) / (timeout / 2)) / 100)
+    names = first_of([device.name for device in slow], 1)
+    longest = max(boot_time(device.cpu) for device in slow)
+    why = (
+        f"{names}: with {Share(slow[0].cpu or 1.0)} of a core a device takes about {longest:.0f} s "
+        f"to say hello, and the run fails if it has not within {timeout:.0f} s: give it {enough} "
+        "or more, or play the scenario in virtual time"
+    )
+    return [warning("cpu", why)]
 
 
 def _warning(scenario: Scenario, group: Group, step: StepTime, patience: Seconds) -> str:
@@ -96,9 +109,7 @@ def _warning(scenario: Scenario, group: Group, step: StepTime, patience: Seconds
     )
 
 
-def _left_out(
-    scenario: Scenario, step: StepTime | None, compute_groups: Sequence[Sequence[str]]
-) -> Iterable[str]:
+def _left_out(scenario: Scenario, step: StepTime | None) -> Iterable[str]:
     """Yield a warning for every group of devices that others do not wait for long enough."""
     synchronization = scenario.training.synchronization
     patience = getattr(synchronization, "patience", None)
@@ -106,7 +117,7 @@ def _left_out(
         return
     times = {group.name: _update_time(scenario, group, step) for group in scenario.devices}
     kind = getattr(synchronization, "kind", "synchronization")
-    for name, fastest in _waited_for(scenario, times, compute_groups, patience).items():
+    for name, fastest in _waited_for(scenario, times, patience).items():
         source = f" ({step.source})" if step else ", of its messages alone"
         yield (
             f"{kind}: {name}: an update takes about {_about(times[name])}{source}, one of "
@@ -130,21 +141,16 @@ def _update_time(scenario: Scenario, group: Group, step: StepTime | None) -> flo
     return sum(parts) if training.cutting == Sequential() else max(parts)
 
 
-def _waited_for(
-    scenario: Scenario,
-    times: dict[str, float],
-    compute_groups: Sequence[Sequence[str]],
-    patience: float,
-) -> dict[str, str]:
+def _waited_for(scenario: Scenario, times: dict[str, float], patience: float) -> dict[str, str]:
     """Return the groups of devices that are late by more than `patience`, each with the group of
     the fastest device that waits for it.
 
     `times` holds the seconds of an update by group.
     """
     late: dict[str, str] = {}
-    if compute_groups:
+    if groups := compute_groups(scenario):
         group_of = {name: group.name for group in scenario.devices for name in group.names}
-        meetings = {frozenset(group_of[name] for name in names) for names in compute_groups}
+        meetings = {frozenset(group_of[name] for name in names) for names in groups}
     else:
         meetings = {frozenset(times)}
         if _quorum_time(scenario, times) <= min(times.values()) + patience:
@@ -170,7 +176,7 @@ def _quorum_time(scenario: Scenario, times: dict[str, float]) -> float:
     return max(times.values())
 
 
-def _late_answers(scenario: Scenario) -> Iterable[str]:
+def _late_answers(scenario: Scenario) -> Iterable[Finding]:
     """Yield a warning for every group of devices whose answers to the outputs of the server's
     layers come too late."""
     crossing = largest_at_the_cut(scenario)
@@ -181,11 +187,12 @@ def _late_answers(scenario: Scenario) -> Iterable[str]:
         ways = group.link.down, group.link.up
         seconds = sum(way.transfer(crossing.logits) for way in ways)
         if seconds > patience:
-            yield (
+            text = (
                 f"fully_connected: {group.name}: outputs and their gradient take about "
                 f"{_about(seconds)} on its link, longer than patience {patience}: the mini-batches "
                 f"of {group.name} are lost: make its link faster, or batch_size smaller"
             )
+            yield Finding("warning", "training.fully_connected", text)
 
 
 def _crossing(scenario: Scenario, group: Group, share: float) -> float:

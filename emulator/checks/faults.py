@@ -1,10 +1,15 @@
-"""Warnings of `emulate check`: faults that never happen in a run, and faults without an effect."""
+"""Checks of faults: those in vain, those that take too much, and those with which no run ends."""
 
-from ..scenario.demand import Shortfall
+import math
+from collections.abc import Iterator
+from itertools import chain
+
+from ..runs.certain_crashes import certain_crash
+from ..scenario import Device, Scenario
 from ..scenario.idle_faults import fault_entries
-from ..scenario.model import Scenario
 from ..scenario.reading.document import place
-from ..units import Seconds
+from ..scenario.timeline import outages
+from ..units import Bytes, Fraction, Seconds
 from ..world.faults import Scheduled
 from ..world.faults.availability import Availability
 from ..world.faults.churn import Churn
@@ -12,12 +17,82 @@ from ..world.faults.corrupt import Corrupt
 from ..world.faults.energy import Energy
 from ..world.faults.occurrences import Once, Repeated
 from ..world.laws import Fixed, Law, Uniform
+from ..world.verbs import row
+from .finding import Finding, refusal, warning
+
+KEPT = 48 << 20
+"""Bytes of a device's memory that no fault takes: the supervisor's, which outlives the worker, and
+the page cache of its program, without which it ends a fault seconds late."""
 
 
-def faults_in_vain(scenario: Scenario) -> list[Shortfall]:
+def endless_crashes(scenario: Scenario) -> list[Finding]:
+    """Refuse a scenario that makes no update and meets no stop condition.
+
+    A device that draws a crash in each iteration sends no update. The run of such devices only goes
+    on while they boot again: after a crash for good it fails by itself.
+    """
+    if scenario.stop.time is not None:
+        return []
+    boots = False
+    for device in scenario.nodes:
+        crash = certain_crash(device.hazards)
+        if crash is None:
+            return []
+        boots = boots or crash["lasts"] is not None
+    if not boots:
+        return []
+    why = (
+        "every device crashes in each iteration (per_iteration: 100%), so no update ever "
+        "arrives, and the run would never end: give stop.time, or a smaller chance"
+    )
+    return [refusal("devices", why)]
+
+
+def scarce_memory(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse a fault of memory pressure that takes more than a device can give, once a group."""
+    if not _presses(scenario):
+        return  # no need to compile the timeline, which may be long
+    devices = {device.name: device for device in scenario.nodes}
+    most: dict[str, tuple[float, Device]] = {}
+    for share, device in chain(_dated(scenario, devices), _drawn(scenario)):
+        if share > most.get(device.group, (0.0, device))[0]:
+            most[device.group] = share, device
+    for share, device in most.values():
+        limit = 1 - KEPT / device.memory
+        if share > limit:
+            yield refusal(
+                "faults",
+                f"{device.name}: memory takes {Fraction(share)} of {Bytes(device.memory)}: "
+                f"of that, {Bytes(KEPT)} are kept for the device's supervisor: write "
+                f"{math.floor(100 * limit)}% at most, or raise the memory of its profile",
+            )
+
+
+def _presses(scenario: Scenario) -> bool:
+    failures = (profile for group in scenario.devices for profile in group.failures)
+    faults = chain(scenario.faults, *(profile.faults for profile in failures))
+    return any(row(fault.begin("").verb).revives for fault in faults)
+
+
+def _dated(scenario: Scenario, devices: dict[str, Device]) -> Iterator[tuple[float, Device]]:
+    """Yield the share of memory of each pressure in the timeline, and the device."""
+    for outage in outages(scenario):
+        if row(outage.begins.verb).revives:
+            yield (outage.begins.setting or {})["share"], devices[outage.node]
+
+
+def _drawn(scenario: Scenario) -> Iterator[tuple[float, Device]]:
+    """Yield the shares of memory that drawn pressures may take, with the device."""
+    for device in scenario.nodes:
+        for hazard in device.hazards:
+            if row(hazard["begin"]).revives:
+                yield hazard["setting"]["share"], device
+
+
+def faults_in_vain(scenario: Scenario) -> list[Finding]:
     """Return a warning for each fault of `scenario` that can never happen or changes nothing."""
     return [
-        Shortfall("warning", f"{place(address)}: {reason}")
+        warning(place(address), reason)
         for address, fault, _ in fault_entries(scenario)
         if (reason := _why(fault, scenario.stop.time))
     ]

@@ -1,21 +1,79 @@
-"""Warnings of `emulate check`: limits of links that drop packets before the rate is reached."""
+"""Checks of links: bounds of the kernel, limits that drop packets, a clock that stands still."""
 
 import math
+from collections.abc import Iterator
 
-from ..scenario.demand import Shortfall
-from ..scenario.link_moments import link_moments
-from ..scenario.model import Scenario
+from ..scenario import Scenario
+from ..scenario.link_moments import WAYS, link_moments
+from ..shaping.bounds import SLOWEST, out_of_bounds
 from ..units import Rate
+from ..world.laws import Fixed, Law, Uniform
 from ..world.links.link import ETHERNET, Side
+from .finding import Finding, refusal, warning
 
 
-def short_limits(scenario: Scenario) -> list[Shortfall]:
+def link_bounds(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse links that are beyond the bounds of the kernel or the box at some moment.
+
+    A trace's rate may be as low as it likes: the kernel plays the lowest that it can.
+    """
+    for number, bottleneck in enumerate(scenario.bottlenecks):
+        for way in WAYS:
+            shared = getattr(bottleneck.shared, way)
+            side = Side(shared.rate, shared.delay)
+            for sentence in out_of_bounds(side, scenario.dilation):
+                yield _out_of_bounds(f"bottlenecks[{number}].{way}", sentence)
+    for moment in link_moments(scenario):
+        lowest = 0.0 if moment.traced else SLOWEST
+        for sentence in out_of_bounds(moment.side, scenario.dilation, lowest=lowest):
+            yield _out_of_bounds(f"{moment.place}{moment.part}", sentence)
+
+
+def _out_of_bounds(place: str, sentence: str) -> Finding:
+    """Return the error of the key that `sentence` begins with, at `place`."""
+    key, _, why = sentence.partition(": ")
+    return refusal(f"{place}.{key}", why)
+
+
+def standing_clock(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse a scenario in which the virtual clock would stand still for ever.
+
+    It does if no step, no update at the server and no link of some device takes time, and
+    `stop.updates` sets no end: the device pushes again and again at one moment.
+    """
+    virtual, server = scenario.virtual, scenario.server.link
+    work = (virtual.step, virtual.serve)
+    if scenario.stop.updates is not None or virtual.step is None or not all(map(_no_time, work)):
+        return
+    for number, group in enumerate(scenario.devices):
+        sides = (group.link.up, group.link.down, server.up, server.down)
+        shared = all(name in scenario.bottleneck_of for name in group.names)
+        if not (shared or any(side.rate or side.delay or side.setup for side in sides)):
+            yield refusal(
+                "virtual.step",
+                f"is always 0s, and devices[{number}] has no link that takes time: "
+                "the clock would stand still: give a step, a rate, a delay or stop.updates",
+            )
+            return
+
+
+def _no_time(law: Law | None) -> bool:
+    """Return whether every draw from `law` is 0 s; None stands for 0 s."""
+    match law:
+        case Fixed(time):
+            return not time
+        case Uniform((_, high)):
+            return not high
+    return law is None
+
+
+def short_limits(scenario: Scenario) -> list[Finding]:
     """Return a warning for each `limit` of `scenario` that is too small at some moment."""
     reasons: dict[str, str] = {}
     for moment in link_moments(scenario):
         if reason := short_limit(moment.side):
             reasons.setdefault(moment.place, reason)
-    return [Shortfall("warning", f"{place}.limit: {why}") for place, why in reasons.items()]
+    return [warning(f"{place}.limit", why) for place, why in reasons.items()]
 
 
 def short_limit(side: Side) -> str:

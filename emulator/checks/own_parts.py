@@ -1,13 +1,28 @@
-"""Imports of users' plugins that would fail in the containers, whose image has few packages."""
+"""Checks of a user's own parts: data and models that may be misunderstood, plugins that cannot be
+used, and imports that would fail in the containers, whose image has few packages.
+"""
 
 import ast
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-from ..errors import ScenarioError
-from ..runs.plugin_sources import INSTALLED, plugin_sources
+from ..errors import PythonFileError
+from ..learning.datasets import OwnDataset, describe
+from ..learning.models import OwnModel
+from ..node.durable.object_tree import freeze
+from ..plugins.raised_errors import calling
+from ..runs.plugin_sources import INSTALLED, own_plugins, plugin_sources
 from ..scenario import Scenario
+from ..scenario.durability import NONE
+from .finding import Finding, refusal, warning
+from .laws.codec_laws import BrokenLaw
+from .laws.plugin_trials import TRIALS, patience_doubt
+
+MEMBERS = 100
+"""Largest number of devices in the trial of a synchronization."""
 
 PACKAGES = ("numpy", "msgspec", "zmq")
 """Packages of the image beside the standard library; images/node/requirements.txt names them."""
@@ -23,8 +38,73 @@ HOST_ONLY = ("analysis", "checks", "cli", "costs", "runs", "runtimes", "scenario
 """Parts of `emulator` that need packages which the image lacks."""
 
 
-def missing_imports(scenario: Scenario) -> Iterator[ScenarioError]:
-    """Yield an error for each module that a plugin of `scenario` imports and the image lacks.
+def misunderstood_parts(scenario: Scenario) -> list[Finding]:
+    """Warn of each doubt about the data of `scenario`, and of a model that is compiled: a run takes
+    loss and optimizer from the scenario alone."""
+    training = scenario.training
+    found = []
+    if isinstance(training.dataset, OwnDataset):
+        described = describe(training.dataset)
+        found += [warning("dataset", f"{described.name}: {note}") for note in described.notes]
+    model = training.network if isinstance(training.model, str) else None
+    if isinstance(model, OwnModel) and model.compiled:
+        why = (
+            f"{model.title} is compiled with {model.compiled}, which no run uses: the loss "
+            f"is {model.origin.loss}, the optimizer {training.optimizer.kind}: set training.loss "
+            "and training.optimizer"
+        )
+        found.append(warning("model", why))
+    return found
+
+
+def unfit_plugins(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse each plugin of a user that raises an error, or returns a result that no run can use.
+
+    Where the server's work outlives its process, a state that no file can hold is refused too.
+    """
+    members = [node.name for node in scenario.nodes[:MEMBERS]]
+    for key, plugin in own_plugins(scenario):
+        problem = ""
+        try:
+            with calling(type(plugin)):
+                try:
+                    state = TRIALS[key](plugin, scenario.training.layout, members)
+                    if state is not None and scenario.server.durability != NONE:
+                        problem = _unkept(plugin, state)
+                except BrokenLaw as broken:
+                    problem = f"{plugin.kind}: {broken}"
+        except PythonFileError as error:
+            problem = str(error)
+        if problem:
+            yield refusal(f"training.{key}", problem)
+
+
+def doubtful_plugins(scenario: Scenario) -> list[Finding]:
+    """Warn of a user's synchronization that waits for a device without an end, or that counts no
+    steps without the device."""
+    members, doubts = [node.name for node in scenario.nodes[:MEMBERS]], []
+    for key, plugin in own_plugins(scenario):
+        if key == "synchronization":
+            with suppress(PythonFileError), calling(type(plugin)):  # refused by `unfit_plugins`
+                if doubt := patience_doubt(plugin, members):
+                    doubts.append(warning(key, f"{plugin.kind}: {doubt}"))
+    return doubts
+
+
+def _unkept(plugin: Any, state: Any) -> str:
+    """Return why the `state` of `plugin` cannot be saved; empty if it can."""
+    try:
+        freeze(state)
+    except TypeError as error:
+        return (
+            f"{plugin.kind}: {error}: with server.durability a plugin keeps numbers, text, arrays, "
+            "containers, objects of its own classes, and random generators"
+        )
+    return ""
+
+
+def missing_imports(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse each module that a plugin of `scenario` imports and the image lacks.
 
     Only imports at the top level of a file count: others may never be reached. Faults, models and
     data sets are used on the host alone.
@@ -38,9 +118,10 @@ def missing_imports(scenario: Scenario) -> Iterator[ScenarioError]:
             # 3.12 and later know more syntax, which ends a run in its containers
             imports = [*_imports(content)]
         except SyntaxError as error:
-            yield ScenarioError(
-                f"{path}:{error.lineno}: {error.msg}: containers have Python 3.11: write the "
-                "plugin for 3.11, or play with --on virtual"
+            yield refusal(
+                f"{path}:{error.lineno}",
+                f"{error.msg}: containers have Python 3.11: write the plugin for 3.11, or play "
+                "with --on virtual",
             )
             continue
         for line, name in imports:
@@ -50,9 +131,10 @@ def missing_imports(scenario: Scenario) -> Iterator[ScenarioError]:
             else:
                 lacking = first not in {*STANDARD, *PACKAGES, *own}
             if lacking:
-                yield ScenarioError(
-                    f"{path}:{line}: imports {name!r}, which containers lack: they have the "
-                    f"standard library, {', '.join(PACKAGES)} and emulator; play with --on virtual"
+                yield refusal(
+                    f"{path}:{line}",
+                    f"imports {name!r}, which containers lack: they have the standard library, "
+                    f"{', '.join(PACKAGES)} and emulator; play with --on virtual",
                 )
 
 

@@ -1,59 +1,151 @@
-"""The checks of a scenario against this host, before anything is created or calibrated.
+"""The table of all checks of a scenario before a run, and what a run is refused or warned of.
 
-Every command uses the same list of refusals: `emulate check` prints the list; `run`, `sweep` and
-`compare --runtimes` raise an error with it. The Docker engine is not asked here: `emulate doctor`
-asks the engine.
+Every command uses this table: `emulate check` prints all findings; `run`, `sweep`, `tune`, `study`,
+`compare --runtimes` and the functions of Python tell the warnings, and raise an error with the
+refusals before anything is created or calibrated. The Docker engine is not asked here: `emulate
+doctor` asks the engine. Mistakes that lie in the file alone are found as it is read, with their
+lines, in `scenario/reading/`; keys that a runtime ignores stand in `scenario/unkept`.
 """
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from inspect import Parameter, signature
 
-from ..costs.computing_times import times_known
-from ..costs.host_dilation import with_dilation
-from ..costs.layer_calibration import layers_known
-from ..errors import DataError, EmulatorError, HostError, ScenarioError
-from ..learning.learners.export import tensorflow_version
-from ..learning.learners.numpy import refusal
-from ..learning.models import OwnModel
-from ..machine import congestion
-from ..machine.host import Host, lacks_containers
-from ..runs.certain_crashes import certain_crash
+from ..errors import EmulatorError, ScenarioError
+from ..machine.host import Host
 from ..runs.data_split import DataSplit, split_data
-from ..scenario import Scenario, demand, shortfalls
-from ..scenario.demand import HostCapacity as Capacity
-from ..scenario.demand import small_devices
-from ..scenario.initial_model import initial_model
-from ..scenario.link_moments import WAYS, link_moments
-from ..schedules import Sequential
-from ..shaping.bounds import SLOWEST, out_of_bounds
-from ..units import Share
-from ..world.laws import Fixed, Law, Uniform
-from ..world.links.link import Side
-from ..world.stop_conditions import CONDITIONS
-from .own_parts import missing_imports
-from .pressure_fit import unavailable
-from .tried_plugins import unfit_plugins
+from ..scenario import Scenario
+from .deadlines import late_groups, slow_starts, too_short
+from .faults import endless_crashes, faults_in_vain, scarce_memory
+from .finding import Finding, Situation
+from .links import link_bounds, short_limits, standing_clock
+from .own_parts import (
+    doubtful_plugins,
+    missing_imports,
+    misunderstood_parts,
+    unfit_plugins,
+)
+from .this_host import (
+    congestion_control,
+    containers_here,
+    quotas,
+    shortfalls,
+    small_devices,
+    tensorflow_here,
+    tight,
+    too_fast,
+)
+from .training import (
+    data_split,
+    learner_fit,
+    momentum_in_virtual_time,
+    readable_initial_model,
+    trainable_model,
+    unfit_optimizer,
+    unguarded_quarantine,
+)
+
+BOTH, DOCKER, VIRTUAL = ("docker", "virtual"), ("docker",), ("virtual",)
+
+STAGES = ("model", "scenario", "data", "platform", "host")
+"""Stages of checking, in order: whether the model can be trained; what the scenario says by itself;
+what its data and files hold; whether this system has containers; what this host has left."""
+
+DECISIVE = ("model", "platform")
+"""Stages after whose errors those of later stages say nothing new."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A row of the table: a function that yields findings, and when it is called."""
+
+    stage: str
+    runtimes: tuple[str, ...]
+    function: Callable[..., Iterable[Finding]]
+    """Its parameters without a default bear the names of facts of `Situation`."""
+
+    def findings(self, situation: Situation) -> Iterable[Finding]:
+        """Return what the function finds in `situation`."""
+        names = [
+            name
+            for name, parameter in signature(self.function).parameters.items()
+            if parameter.default is Parameter.empty
+        ]
+        return self.function(*(getattr(situation, name) for name in names))
+
+
+CHECKS: tuple[Check, ...] = (
+    Check("model", BOTH, trainable_model),
+    Check("scenario", BOTH, endless_crashes),
+    Check("scenario", BOTH, scarce_memory),
+    Check("scenario", BOTH, unfit_plugins),
+    Check("data", BOTH, data_split),
+    Check("data", BOTH, readable_initial_model),
+    Check("scenario", VIRTUAL, learner_fit),
+    Check("scenario", VIRTUAL, standing_clock),
+    Check("scenario", BOTH, late_groups),
+    Check("scenario", BOTH, too_short),
+    Check("scenario", BOTH, unfit_optimizer),
+    Check("scenario", BOTH, misunderstood_parts),
+    Check("scenario", BOTH, doubtful_plugins),
+    Check("scenario", BOTH, unguarded_quarantine),
+    Check("scenario", BOTH, faults_in_vain),
+    Check("scenario", DOCKER, slow_starts),
+    Check("scenario", DOCKER, short_limits),
+    Check("platform", DOCKER, containers_here),
+    Check("host", DOCKER, momentum_in_virtual_time),
+    Check("host", DOCKER, missing_imports),
+    Check("host", DOCKER, quotas),
+    Check("host", DOCKER, link_bounds),
+    Check("host", DOCKER, congestion_control),
+    Check("host", DOCKER, shortfalls),
+    Check("host", DOCKER, too_fast),
+    Check("host", DOCKER, small_devices),
+    Check("host", DOCKER, tight),
+    Check("host", BOTH, tensorflow_here),
+)
+"""All checks, in the order in which they are made."""
+
+
+def findings(situation: Situation, stages: Collection[str] = STAGES) -> Iterator[Finding]:
+    """Yield the findings of all checks of `stages` in `situation`, in their order."""
+    decided = ""
+    for check in CHECKS:
+        if situation.on not in check.runtimes or check.stage not in stages:
+            continue
+        if decided == "platform" and check.stage == "host":
+            continue  # a system without containers may lack what these checks ask
+        for finding in check.findings(situation):
+            if finding.fatal and decided not in ("", check.stage):
+                continue
+            if finding.fatal and check.stage in DECISIVE:
+                decided = check.stage
+            yield finding
 
 
 @dataclass(frozen=True)
 class Preflight:
-    """The result of the checks of a scenario for a runtime."""
+    """The findings of all checks of a scenario for a runtime."""
 
-    refusals: tuple[EmulatorError, ...]
-    """Errors; any of them would stop the run."""
+    findings: tuple[Finding, ...]
     split: DataSplit | None
-    """The split of the data; None if the run needs no data, or if the split was refused."""
+    """The split of the data; None if the run needs no data, or if the scenario was refused."""
+
+    @property
+    def refusals(self) -> tuple[EmulatorError, ...]:
+        """Errors; any of them stops the run."""
+        return tuple(found.raises(found.text) for found in self.findings if found.fatal)
 
     def require(self) -> DataSplit | None:
         """Return `split`. Raise a single error with the texts of `refusals`, if any."""
-        if not self.refusals:
+        refusals = self.refusals
+        if not refusals:
             return self.split
-        kinds = {type(error) for error in self.refusals}
-        kind = ScenarioError if ScenarioError in kinds else type(self.refusals[0])
-        if len(self.refusals) == 1:
-            raise kind(str(self.refusals[0]))
-        raise kind("this cannot be played here:\n" + "\n".join(map(str, self.refusals)))
+        kinds = {type(error) for error in refusals}
+        kind = ScenarioError if ScenarioError in kinds else type(refusals[0])
+        if len(refusals) == 1:
+            raise kind(str(refusals[0]))
+        raise kind("this cannot be played here:\n" + "\n".join(map(str, refusals)))
 
 
 def preflight(
@@ -66,173 +158,13 @@ def preflight(
 
     `split_by` makes the data split, if the runtime needs one.
     """
-    if (untrainable := _untrainable(scenario, on)) is not None:
-        return Preflight((untrainable,), None)
-    split: DataSplit | None = None
-    refusals: list[EmulatorError] = []
-    if (endless := _never_ends(scenario)) is not None:
-        refusals.append(endless)
-    refusals += unavailable(scenario)
-    refusals += unfit_plugins(scenario)
-    if on == "docker" or scenario.virtual.learner != "none":
-        try:
-            split = split_by(scenario)
-        except (DataError, ScenarioError) as error:
-            refusals.append(error)
-        try:
-            initial_model(scenario.training)
-        except ScenarioError as error:
-            refusals.append(error)
-    if on == "docker":
-        here = host or Host.here()
-        refusals += _in_containers(with_dilation(scenario, here.cores), here)
-    else:
-        refusals += _in_virtual(scenario)
-    return Preflight(tuple(refusals), split)
+    situation = Situation(scenario, on, host, split_by)
+    found = tuple(findings(situation))
+    return Preflight(found, None if any(each.fatal for each in found) else situation.split)
 
 
-def _untrainable(scenario: Scenario, on: str) -> ScenarioError | None:
-    """Return the error of a scenario that would train a layer table."""
-    if on == "docker" or scenario.virtual.learner != "none":
-        try:
-            _ = scenario.training.trainable
-        except ScenarioError as error:
-            return error
-    return None
-
-
-def _never_ends(scenario: Scenario) -> ScenarioError | None:
-    """Return the error of a scenario that makes no update and meets no stop condition, or None.
-
-    A device that draws a crash in each iteration sends no update. The run of such devices only goes
-    on while they boot again: after a crash for good it fails by itself.
-    """
-    if scenario.stop.time is not None:
-        return None
-    boots = False
-    for device in scenario.nodes:
-        crash = certain_crash(device.hazards)
-        if crash is None:
-            return None
-        boots = boots or crash["lasts"] is not None
-    if not boots:
-        return None
-    return ScenarioError(
-        "devices: every device crashes in each iteration (per_iteration: 100%), so no update ever "
-        "arrives, and the run would never end: give stop.time, or a smaller chance"
-    )
-
-
-# -- containers ----------------------------------------------------------------------------------
-
-
-def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
-    if why := lacks_containers():
-        yield HostError(why)
-        return
-    if scenario.measure is not None and scenario.measure.momentum is not None:
-        yield ScenarioError(
-            "measure.momentum: containers keep no trajectory: leave it out, or play the scenario "
-            "with --on virtual"
-        )
-    yield from missing_imports(scenario)
-    yield from _quotas(scenario)
-    yield from _bounds(scenario)
-    if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):
-        yield HostError(f"tcp.congestion: {why}")
-    short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
-    short += small_devices(scenario)
-    yield from (HostError(str(shortfall)) for shortfall in short if shortfall.fatal)
-    yield from _tensorflow()
-
-
-def _quotas(scenario: Scenario) -> Iterator[HostError]:
-    # cores of the machine, not those that this process may use: the engine compares with them
-    cores = os.cpu_count() or 1
-    for number, group in enumerate(scenario.devices):
-        cpu = group.profile.cpu if group.profile else None
-        if cpu is not None and cpu > cores:
-            yield HostError(
-                f"devices[{number}].profile.cpu: {cpu} is more than the {Share(cores)} that this "
-                "host has, and Docker refuses such a quota: write less, or leave it out"
-            )
-
-
-def _bounds(scenario: Scenario) -> Iterator[ScenarioError]:
-    """Refuse links that are beyond the bounds of the kernel or the box at some moment.
-
-    A trace's rate may be as low as it likes: the kernel plays the lowest that it can.
-    """
-    for number, bottleneck in enumerate(scenario.bottlenecks):
-        for way in WAYS:
-            shared = getattr(bottleneck.shared, way)
-            side = Side(shared.rate, shared.delay)
-            for sentence in out_of_bounds(side, scenario.dilation):
-                yield ScenarioError(f"bottlenecks[{number}].{way}.{sentence}")
-    for moment in link_moments(scenario):
-        lowest = 0.0 if moment.traced else SLOWEST
-        for sentence in out_of_bounds(moment.side, scenario.dilation, lowest=lowest):
-            yield ScenarioError(f"{moment.place}{moment.part}.{sentence}")
-
-
-def _tensorflow() -> Iterator[HostError]:
-    try:
-        tensorflow_version()
-    except HostError as error:
-        yield error
-
-
-# -- virtual time --------------------------------------------------------------------------------
-
-
-def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
-    learner, layout = scenario.virtual.learner, scenario.training.layout
-    for key in scenario.stop.limits if learner == "none" else ():
-        if why := CONDITIONS[key].unlearnt:
-            yield ScenarioError(f"stop.{key}: {why}")
-    if learner == "numpy" and isinstance(scenario.training.network, OwnModel):
-        yield ScenarioError(
-            "virtual.learner: numpy knows no Keras models: take tensorflow, or leave learner out"
-        )
-    elif learner == "numpy" and (why := refusal(layout)):
-        yield ScenarioError(f"virtual.learner: {why}")
-    if learner == "tensorflow":
-        yield from _tensorflow()
-    elif not (times_known(scenario) and layers_known(scenario)):
-        given = "virtual.step and virtual.boot"
-        if scenario.training.cutting != Sequential():
-            given = "virtual.step, virtual.boot and virtual.layers"
-        for error in _tensorflow():
-            yield HostError(f"{error}; with {given} nothing is measured")
-    yield from _timeless(scenario)
-
-
-def _timeless(scenario: Scenario) -> Iterator[ScenarioError]:
-    """Refuse a scenario in which the virtual clock would stand still for ever.
-
-    It does if no step, no update at the server and no link of some device takes time, and
-    `stop.updates` sets no end: the device pushes again and again at one moment.
-    """
-    virtual, server = scenario.virtual, scenario.server.link
-    work = (virtual.step, virtual.serve)
-    if scenario.stop.updates is not None or virtual.step is None or not all(map(_no_time, work)):
-        return
-    for number, group in enumerate(scenario.devices):
-        sides = (group.link.up, group.link.down, server.up, server.down)
-        shared = all(name in scenario.bottleneck_of for name in group.names)
-        if not (shared or any(side.rate or side.delay or side.setup for side in sides)):
-            yield ScenarioError(
-                f"virtual.step: is always 0s, and devices[{number}] has no link that takes time: "
-                "the clock would stand still: give a step, a rate, a delay or stop.updates"
-            )
-            return
-
-
-def _no_time(law: Law | None) -> bool:
-    """Return whether every draw from `law` is 0 s; None stands for 0 s."""
-    match law:
-        case Fixed(time):
-            return not time
-        case Uniform((_, high)):
-            return not high
-    return law is None
+def warnings(scenario: Scenario, on: str, host: Host | None = None) -> list[str]:
+    """Return the warnings for a run of `scenario` on `on`; neither data nor weights are read."""
+    stages = [stage for stage in STAGES if stage != "data"]
+    found = findings(Situation(scenario, on, host), stages)
+    return [each.text for each in found if each.severity == "warning"]

@@ -1,17 +1,78 @@
-"""Aggregations that withstand no liar while a device is in quarantine."""
+"""Checks of the training: its model, data and weights, and parts that do not fit together."""
 
+from collections.abc import Iterator
 from decimal import Decimal
 
 from ..aggregation import Krum, MultiKrum, TrimmedMean
-from ..scenario.demand import Shortfall
-from ..scenario.model import Scenario
+from ..codecs import DGC
+from ..errors import DataError, ScenarioError
+from ..learning.learners.numpy import refusal as no_perceptron
+from ..learning.models import OwnModel
+from ..optimizers import SGD
+from ..scenario import Scenario
+from ..scenario.initial_model import initial_model
 from ..scenario.reading.aggregation_fit import gradients_of_a_step
 from ..synchronization import AnySynchronization, Barrier, ComputeGroups, Softsync
+from ..world.stop_conditions import CONDITIONS
+from .finding import Finding, Situation, raised, refusal, warning
 
-KEY = "training.aggregation"
+
+def trainable_model(situation: Situation) -> list[Finding]:
+    """Refuse a layer table in a run that trains."""
+    if not situation.trains:
+        return []
+    return raised(lambda: situation.scenario.training.trainable, ScenarioError)
 
 
-def unguarded_quarantine(scenario: Scenario) -> list[Shortfall]:
+def data_split(situation: Situation) -> list[Finding]:
+    """Refuse data that is missing or damaged, and a split that leaves a device too few examples."""
+    return raised(lambda: situation.split, DataError, ScenarioError)
+
+
+def readable_initial_model(situation: Situation) -> list[Finding]:
+    """Refuse weights in `training.initial` that are not of the model."""
+    if not situation.trains:
+        return []
+    return raised(lambda: initial_model(situation.scenario.training), ScenarioError)
+
+
+def learner_fit(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse models and goals that the learner of virtual time cannot train or reach."""
+    learner = scenario.virtual.learner
+    for key in scenario.stop.limits if learner == "none" else ():
+        if why := CONDITIONS[key].unlearnt:
+            yield refusal(f"stop.{key}", why)
+    if learner != "numpy":
+        return
+    if isinstance(scenario.training.network, OwnModel):
+        why = "numpy knows no Keras models: take tensorflow, or leave learner out"
+        yield refusal("virtual.learner", why)
+    elif why := no_perceptron(scenario.training.layout):
+        yield refusal("virtual.learner", why)
+
+
+def momentum_in_virtual_time(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse to measure the momentum of a run in containers."""
+    if scenario.measure is not None and scenario.measure.momentum is not None:
+        yield refusal(
+            "measure.momentum",
+            "containers keep no trajectory: leave it out, or play the scenario with --on virtual",
+        )
+
+
+def unfit_optimizer(scenario: Scenario) -> list[Finding]:
+    """Warn of another optimizer than plain SGD with a codec that presumes it."""
+    training = scenario.training
+    if not isinstance(training.codec, DGC) or training.optimizer == SGD():
+        return []
+    why = (
+        f"{training.optimizer.kind}: the codec {training.codec.kind} presumes sgd: "
+        f"{DGC.presumes_sgd}: leave the optimizer out, or choose another codec"
+    )
+    return [warning("optimizer", why)]
+
+
+def unguarded_quarantine(scenario: Scenario) -> list[Finding]:
     """Return a warning if the aggregation withstands liars only while all devices are heard.
 
     A device in quarantine sends no gradient, so a step may have one gradient less.
@@ -45,7 +106,7 @@ def unguarded_quarantine(scenario: Scenario) -> list[Shortfall]:
             remedy = f"write {liars - 1} liars" if liars > 1 else "have more devices"
         case _:
             return []
-    return [Shortfall("warning", f"{KEY}: {lost}{remedy}")]
+    return [warning("training.aggregation", f"{lost}{remedy}")]
 
 
 def _with_one_fewer(policy: AnySynchronization, devices: int) -> int | None:

@@ -9,7 +9,7 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -241,3 +241,9 @@ def enduring() -> Iterator[None]:
         raise failure
     if end is not None:
         raise end
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Print the warnings `texts` on standard error, each once."""
+    for text in dict.fromkeys(texts):
+        click.echo(f"warning {text}", err=True)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.scheduling.prior_costs import LinkEstimate, through
-from ..log.verdicts.host_shortage import OFTEN, SUBJECT, is_short
+from ..log.verdicts.host_shortage import is_short
 from ..pulls import floats
-from ..scenario import Scenario, Shortfall
+from ..scenario import Scenario
 from ..scenario.devices import Group
 from ..scenario.time_section import AUTO, MOST, TimeSection
 from ..schedules import Sequential
@@ -167,7 +167,7 @@ def with_dilation(scenario: Scenario, cores: float) -> Scenario:
     return scenario.model_copy(update={"time": TimeSection(dilation=needed)})
 
 
-def _short(scenario: Scenario, wanted: CoreDemand, cores: float) -> bool:
+def too_few(scenario: Scenario, wanted: CoreDemand, cores: float) -> bool:
     """Return whether `cores` cores are certainly too few for the cores `wanted` by `scenario`."""
     if wanted.source == STEPS:
         return is_short(wanted.cores / cores)
@@ -175,51 +175,3 @@ def _short(scenario: Scenario, wanted: CoreDemand, cores: float) -> bool:
     groups = scenario.devices
     quotas = [(group.profile.cpu or 0) * (group.count or 1) for group in groups if group.profile]
     return is_short(sum(quotas) / cores)
-
-
-def tight(scenario: Scenario, cores: float) -> list[str]:
-    """Return a note if `cores` cores may be too few for `scenario`, and `too_fast` has no warning.
-
-    Its dilation must be known.
-    """
-    wanted, dilation = core_demand(scenario), scenario.dilation
-    needed = wanted.needed(cores)
-    if needed <= dilation or _short(scenario, wanted, dilation * cores):
-        return []
-    whole, here = f"{wanted.cores:.3g} cores", f"{cores:g} cores of this host"
-    slowed = f", at a dilation of {dilation:g}" if dilation > 1 else ""
-    if wanted.source == STEPS:
-        known = f"{wanted.who} want about {whole} of the {here}{slowed}, as their steps tell"
-        better = ""
-    else:
-        known = (
-            f"devices and server want {whole} of the {here}{slowed} if all devices compute all the "
-            "time, and less as far as they wait for their links"
-        )
-        better = "; `emulate calibrate FILE` measures steps, and this estimate becomes closer"
-    return [
-        f"time: {known}. If {SUBJECT} are short of processor time for over {OFTEN:.0%} of the "
-        f"time, the run is marked: the host did not keep up. `time: {{dilation: {needed:g}}}` "
-        f"leaves room{better}"
-    ]
-
-
-def too_fast(scenario: Scenario, cores: float) -> list[Shortfall]:
-    """Return a warning if the devices of `scenario` need a slower world on `cores` cores.
-
-    Its dilation must be known.
-    """
-    wanted, dilation = core_demand(scenario), scenario.dilation
-    needed = wanted.needed(cores)
-    if needed <= dilation or not _short(scenario, wanted, dilation * cores):
-        return []
-    return [
-        Shortfall(
-            "warning",
-            f"time: {wanted.who} want {wanted.cores:.3g} cores, as far as their "
-            f"{wanted.source} tell, so they "
-            f"would be short of processor time. This host needs a dilation of {needed:g} to keep "
-            f"up: write `time: {{dilation: {needed:g}}}`, or `auto`, and the run takes as much "
-            "longer",
-        )
-    ]

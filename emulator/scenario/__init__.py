@@ -1,6 +1,6 @@
 """The scenario: keys of the file, the resolved plan, and the demand for the host's resources."""
 
-from .demand import Demand, HostCapacity, Shortfall, demand, shortfalls
+from .demand import Demand, demand
 from .devices import Device, DeviceProfile, FailureProfile, Group
 from .model import EvaluateSection, Scenario, StopSection
 from .overview import Overview, overview
@@ -21,12 +21,10 @@ __all__ = [
     "EvaluateSection",
     "FailureProfile",
     "Group",
-    "HostCapacity",
     "Override",
     "Overview",
     "Scenario",
     "ServerSection",
-    "Shortfall",
     "StopSection",
     "Timed",
     "TrainingSection",
@@ -38,6 +36,5 @@ __all__ = [
     "loads",
     "overview",
     "schema",
-    "shortfalls",
     "timeline",
 ]

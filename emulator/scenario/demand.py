@@ -1,12 +1,11 @@
-"""The demand of a scenario for cores, memory and ports, and the host's shortfalls against it."""
+"""The demand of a scenario for cores, memory and ports."""
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ..codecs import Dense, refusal
 from ..learning.models import OwnModel
-from ..units import Bytes
 from .model import Scenario
 from .timeouts import largest_at_the_cut
 
@@ -19,8 +18,6 @@ SUPERVISOR = 12 << 20
 """Bytes of private memory of the supervisor beside a worker. 12.3 MB were read from `/proc` in runs
 of two devices with the models of scenarios/own (tests/containers/test_own_plugins.py)."""
 
-TOLERANCE = 0.1
-"""Largest share by which the memory of a worker is from that of `emulate model`."""
 
 SERVER = 264 << 20
 """Bytes for the parameter server: the model, queued messages, and 64 MiB of snapshots that wait for
@@ -57,19 +54,6 @@ PORTS = 1000
 
 
 @dataclass(frozen=True)
-class HostCapacity:
-    """The cores and the memory of the host."""
-
-    cores: float
-    memory: int
-    """Bytes available at the moment, not bytes installed."""
-    dilation: float = 1.0
-    """Real seconds in an emulated second: a core does as much more in an emulated second."""
-    disk: float = math.inf
-    """Bytes that are free where runs are written."""
-
-
-@dataclass(frozen=True)
 class Demand:
     """The sum of cores, memory and ports that the containers of a run need."""
 
@@ -100,27 +84,6 @@ class Demand:
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Shortfall:
-    """A resource of which the host has too little for a scenario, in words."""
-
-    severity: Literal["error", "warning"]
-    """`error`: the run must not start. `warning`: the results will be distorted."""
-    text: str
-    """One line: the resource, the need, the host's share, and the remedy."""
-
-    @property
-    def fatal(self) -> bool:
-        return self.severity == "error"
-
-    def plain(self) -> dict[str, Any]:
-        """Return the fields as JSON types."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def demand(scenario: Scenario) -> Demand:
@@ -184,84 +147,6 @@ def worker_memory(scenario: Scenario) -> int:
     return known.of(training.batch_size, codec=codec, feedback=feedback)
 
 
-def small_devices(scenario: Scenario) -> list[Shortfall]:
-    """Return a shortfall for each memory limit below the measured need of an own model: an error
-    if a worker would be killed even with a need that is by `TOLERANCE` less."""
-    network = scenario.training.network if isinstance(scenario.training.model, str) else None
-    if not isinstance(network, OwnModel) or network.memory is None:
-        return []
-    need = worker_memory(scenario)
-    small: dict[int, str] = {}
-    for device in scenario.nodes:
-        if device.memory < need:
-            small.setdefault(device.memory, device.name)
-    return [
-        Shortfall(
-            "error" if limit < (1 - TOLERANCE) * need else "warning",
-            f"memory: {name} has a limit of {_memory(limit)}, and a device needs "
-            f"{_memory(need)} with mini-batches of {scenario.training.batch_size}, as "
-            "emulate model measured: raise its profile's memory, or lower training.batch_size",
-        )
-        for limit, name in small.items()
-    ]
-
-
-def shortfalls(demand: Demand, host: HostCapacity) -> list[Shortfall]:
-    """Return the shortfalls of `host` against `demand`, errors first."""
-    return [*_errors(demand, host), *_warnings(demand, host)]
-
-
-def _errors(demand: Demand, host: HostCapacity) -> list[Shortfall]:
-    texts = []
-    if demand.largest > host.memory:
-        texts.append(
-            f"memory: one device may take {_memory(demand.largest)}, more than the "
-            f"{_memory(host.memory)} that this host has available: lower its profile's memory"
-        )
-    if demand.memory > host.memory:
-        texts.append(
-            f"memory: the run needs about {_memory(demand.memory)}, this host has "
-            f"{_memory(host.memory)} available: use fewer devices or a larger host"
-        )
-    if demand.ports > PORTS:
-        texts.append(
-            f"network: {demand.ports:,} containers need a port each, one bridge carries "
-            f"{PORTS:,}: use fewer devices"
-        )
-    return [Shortfall("error", text) for text in texts]
-
-
-def _warnings(demand: Demand, host: HostCapacity) -> list[Shortfall]:
-    texts = []
-    cores = demand.cores + demand.server_cores
-    if demand.cores and cores > host.cores * host.dilation:
-        passes = ", with one for the server's layers" if demand.server_cores else ""
-        texts.append(
-            f"cpu: the devices' quotas add up to {cores:g} cores{passes}, "
-            f"{cores / host.cores:.1f} times the {host.cores:g} cores of this host"
-            f"{'' if host.dilation == 1 else f' at a dilation of {host.dilation:g}'}, so "
-            "devices will be slower than their profiles say: lower the shares or use fewer devices"
-        )
-    if demand.limits > host.memory >= demand.memory:
-        texts.append(
-            f"memory: the devices' limits add up to {_memory(demand.limits)}, this host has "
-            f"{_memory(host.memory)} available: enough for workers of the measured size, not "
-            "for devices that fill their limits"
-        )
-    if demand.kept > host.disk:
-        texts.append(
-            f"disk: the versions of the model that are kept for a measurement after the run take "
-            f"{_memory(demand.kept)}, and {_memory(host.disk)} are free here: measure less often "
-            "(evaluate.every), write evaluate.when during, or name a larger disk with --runs"
-        )
-    return [Shortfall("warning", text) for text in texts]
-
-
 def _whole(size: int) -> int:
     """Round `size` bytes up to whole MiB."""
     return -(-size // (1 << 20)) << 20
-
-
-def _memory(size: float) -> str:
-    unit = 1 << 30 if size >= 1 << 30 else 1 << 20
-    return str(Bytes(round(size / unit, 1) * unit))

@@ -5,11 +5,7 @@ with Docker 20.10, `mnist-cnn` and up to 60 devices: 0.71 to 1.09 s of CPU for a
 for the engine and the container's shim.
 """
 
-import math
-
-from ..errors import first_of
-from ..units import Share
-from .demand import Shortfall, beside_devices
+from .demand import beside_devices
 from .model import Scenario
 
 ENGINE = 0.4
@@ -30,30 +26,11 @@ def startup_time(scenario: Scenario, cores: float) -> float:
     )
 
 
-def slow_starts(scenario: Scenario, timeout: float) -> list[Shortfall]:
-    """Return a warning if a device may fail to say hello within `timeout` seconds of its start.
-
-    The warning comes at half of `timeout` already: other work on the host makes each start longer.
-    """
-    if _slowest(scenario) <= timeout / 2:
-        return []
-    slow = [device for device in scenario.nodes if BOOT / _share(device.cpu) > timeout / 2]
-    enough = Share(math.ceil(100 * BOOT / (timeout / 2)) / 100)
-    names = first_of([device.name for device in slow], 1)
-    return [
-        Shortfall(
-            "warning",
-            f"cpu: {names}: with {Share(_share(slow[0].cpu))} of a core a device takes about "
-            f"{_slowest(scenario):.0f} s to say hello, and the run fails if it has not within "
-            f"{timeout:.0f} s: give it {enough} or more, or play the scenario in virtual time",
-        )
-    ]
+def boot_time(cpu: float | None) -> float:
+    """Return the seconds of a boot under the quota `cpu`: a boot has one thread, so it uses at most
+    a core."""
+    return BOOT if cpu is None else BOOT / min(1.0, cpu)
 
 
 def _slowest(scenario: Scenario) -> float:
-    return max(BOOT / _share(device.cpu) for device in scenario.nodes)
-
-
-def _share(cpu: float | None) -> float:
-    """Return the cores for a boot under the quota `cpu`: at most 1, as a boot has one thread."""
-    return 1.0 if cpu is None else min(1.0, cpu)
+    return max(boot_time(device.cpu) for device in scenario.nodes)

@@ -6,7 +6,7 @@ played side by side: else each process would measure the others' load, too.
 
 from collections.abc import Callable, Sequence
 
-from ..checks.preflight import preflight
+from ..checks.preflight import preflight, warnings
 from ..costs.compute_groups import dealt_batches
 from ..errors import EmulatorError, ScenarioError, first_of
 from ..runs.conductor import ProgressView
@@ -34,6 +34,18 @@ def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenar
             "\n".join(f"{first_of(labels, 1)}: {refusal}" for refusal, labels in refusals.items())
         )
     return [_resolved(point.scenario, tell) for point in points]
+
+
+def warned(points: Sequence[Point]) -> list[str]:
+    """Return each warning for runs of `points` once, with their labels unless it is of all."""
+    labels: dict[str, list[str]] = {}
+    for point in points:
+        for text in warnings(point.scenario, "virtual"):
+            labels.setdefault(text, []).append(point.label)
+    return [
+        text if len(those) == len(points) else f"{first_of(those, 1)}: {text}"
+        for text, those in labels.items()
+    ]
 
 
 class _Splits:

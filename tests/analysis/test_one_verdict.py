@@ -19,13 +19,14 @@ from analysis.pages import run_warnings
 from analysis.pages.report import report
 from analysis.pages.run_warnings import host_verdict, kept_up, warnings
 from analysis.tables import sections
+from emulator.checks import this_host
+from emulator.checks.this_host import tight, too_fast
 from emulator.cli.play.run import tell
-from emulator.costs import host_dilation
-from emulator.costs.host_dilation import STEPS, CoreDemand, tight, too_fast
+from emulator.costs.host_dilation import STEPS, CoreDemand
 from emulator.log import summary
 from emulator.log.lines import line
 from emulator.log.records import Record, StartRecord, StopRecord
-from emulator.log.summary import RunFacts, summarise
+from emulator.log.summary import summarise
 from emulator.machine.host import Load
 from emulator.runtimes.docker.host_log import HostLog
 from emulator.scenario import loads
@@ -110,7 +111,7 @@ def played(folder: Path, log: list[Record]) -> Run:
         "planned": [],
         "targets": [],
     }
-    summary = {**summarise(log, RunFacts(**facts)), "left": []}
+    summary = {**summarise(log, **facts), "left": []}
     return written(folder, [json.loads(line(record)) for record in log], summary=summary)
 
 
@@ -162,7 +163,7 @@ def test_check_forecasts_by_the_same_criterion(
     """A fleet that wants the cores which devices and server used in a run is judged as the run."""
     used = sum(world.busy(second) - world.evaluator(second) for second in range(SECONDS)) / SECONDS
     wanted = CoreDemand(CORES * used, 0.0, STEPS)
-    monkeypatch.setattr(host_dilation, "core_demand", lambda scenario: wanted)
+    monkeypatch.setattr(this_host, "core_demand", lambda scenario: wanted)
     fleet = loads(FLEET)
     assert len(too_fast(fleet, CORES)) == (world.short > 0)
     assert not tight(fleet, CORES)

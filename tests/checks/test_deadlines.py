@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.checks.deadlines import StepTime, late_groups, too_short
+from emulator.checks.deadlines import late_groups, too_short
+from emulator.checks.finding import StepTime
 from emulator.codecs import Dense
 from emulator.costs import calibration
 from emulator.costs.calibration import store

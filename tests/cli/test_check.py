@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.checks import preflight
+from emulator.checks import this_host
 from emulator.cli.plan import check
 from emulator.cli.plan.compute_group_rows import spans
 from emulator.errors import HostError
@@ -281,7 +281,7 @@ def test_a_machine_without_tensorflow(
     def missing() -> str:
         raise HostError("TensorFlow is not installed")
 
-    monkeypatch.setattr(preflight, "tensorflow_version", missing)
+    monkeypatch.setattr(this_host, "tensorflow_version", missing)
     given = ("--set", "virtual={learner: numpy, step: 1ms, boot: 1s}")
     assert emulate("check", scenario(tmp_path), *given).code == 1
     assert emulate("check", scenario(tmp_path), *given, "--on", "virtual").code == 0

@@ -3,7 +3,8 @@
 import pytest
 
 from emulator.checks.preflight import preflight
-from emulator.costs.host_dilation import CoreDemand, core_demand, tight, too_fast, with_dilation
+from emulator.checks.this_host import tight, too_fast
+from emulator.costs.host_dilation import CoreDemand, core_demand, with_dilation
 from emulator.machine.host import Host
 from emulator.scenario import Scenario, loads
 from emulator.scenario.time_section import TimeSection
@@ -102,8 +103,8 @@ def test_a_warning_names_the_dilation() -> None:
 
 def test_devices_without_quotas_may_want_a_core_each() -> None:
     (note,) = tight(fleet("devices: [{name: free, count: 200}]"), 2)
-    assert "want 201 cores of the 2 cores of this host if all devices compute" in note
-    assert "If devices and server are short of processor time for over 10% of the time" in note
+    assert "want 201 cores of the 2 cores of this host if all devices compute" in str(note)
+    assert "If devices and server are short of processor time for over 10% of the time" in str(note)
     known = fleet("devices: [{name: free, count: 200}]", STEP)
     (warning,) = too_fast(known, 2)
     assert "short of processor time" in str(warning) and not tight(known, 2)

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from emulator.checks.finding import HostCapacity
+from emulator.checks.this_host import shortfalls, small_devices
 from emulator.codecs import Dense
 from emulator.learning.models import OwnModel
 from emulator.learning.models.own_model import MeasuredMemory
-from emulator.scenario import Demand, HostCapacity, demand, load, overview, shortfalls
-from emulator.scenario.demand import SERVER_LEARNER, SHARED, small_devices
+from emulator.scenario import Demand, demand, load, overview
+from emulator.scenario.demand import SERVER_LEARNER, SHARED
 from emulator.scenario.timeline import outages
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Side

@@ -9,9 +9,8 @@ from unittest.mock import patch
 import pytest
 
 from emulator import plugins
-from emulator.checks.own_parts import missing_imports
+from emulator.checks.own_parts import missing_imports, unfit_plugins
 from emulator.checks.training import unguarded_quarantine
-from emulator.checks.tried_plugins import unfit_plugins
 from emulator.errors import ScenarioError
 from emulator.plugins import family, own_class
 from emulator.runs.plugin_sources import blamed, kept_scenario, plugin_sources

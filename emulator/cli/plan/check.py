@@ -1,6 +1,7 @@
 """`emulate check`: show the plan of a scenario, and compare its demand with this host."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from shutil import disk_usage
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ TUN = Path("/dev/net/tun")
 """Device through which TAP devices are made."""
 
 if TYPE_CHECKING:
-    from ...checks.deadlines import StepTime
+    from ...checks.finding import Finding
     from ...scenario import Scenario
 
 
@@ -53,23 +54,14 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     emulate check lab.yaml --on virtual
     emulate check downloaded.yaml --no-code
     """
-    from ...checks.deadlines import late_groups, too_short
-    from ...checks.faults import faults_in_vain
-    from ...checks.links import short_limits
-    from ...checks.optimizer_fit import unfit_optimizer
-    from ...checks.own_part_warnings import own_part_warnings
+    from ...checks.finding import Finding
     from ...checks.preflight import preflight
-    from ...checks.training import unguarded_quarantine
-    from ...checks.tried_plugins import doubtful_plugins
-    from ...core.server.parameter_server import GATHERING
-    from ...costs.compute_groups import compute_groups
+    from ...checks.this_host import RESOURCES
     from ...costs.cut_traffic import cut_traffic
-    from ...costs.host_dilation import core_demand, tight, too_fast, with_dilation
+    from ...costs.host_dilation import core_demand, with_dilation
     from ...machine.host import Host
-    from ...scenario import demand, load, load_without_code, overview, shortfalls
-    from ...scenario.demand import HostCapacity as Capacity
-    from ...scenario.demand import small_devices
-    from ...scenario.startup import slow_starts, startup_time
+    from ...scenario import demand, load, load_without_code, overview
+    from ...scenario.startup import startup_time
     from ...scenario.unkept import unkept
     from .compute_group_rows import group_rows
 
@@ -78,32 +70,21 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
         scenario, left = load_without_code(file, overrides)
     else:
         scenario = load(file, overrides)
-    host = Host.here()
+    host, disk = Host.here(), disk_usage(".").free
     plan, wanted = overview(scenario), demand(scenario)
     groups = group_rows(scenario)
     played = with_dilation(scenario, host.cores)
-    disk = disk_usage(".").free
-    capacity = Capacity(host.cores, host.available, played.dilation, disk)
-    short = {"docker": shortfalls(wanted, capacity), "virtual": []}
-    step, members = _step(scenario), compute_groups(scenario)
-    short["docker"] += too_fast(played, host.cores) + small_devices(scenario)
-    doubts = doubtful_plugins(scenario)
-    for warnings in short.values():
-        warnings += late_groups(scenario, step, members) + too_short(scenario, step)
-        warnings += unfit_optimizer(scenario) + own_part_warnings(scenario) + doubts
-        warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
-    short["docker"] += slow_starts(scenario, GATHERING) + short_limits(scenario)
     least = startup_time(played, host.cores)
     cores = core_demand(scenario)
     pace = {"needed": cores.needed(host.cores), "taken": played.dilation, "source": cores.source}
-    unchecked = [f"not checked, as it would run code: {key}" for key in left]
-    notes = {"docker": [*tight(played, host.cores), *unchecked], "virtual": unchecked}
-    refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}
+    found = {runtime: preflight(scenario, runtime, host).findings for runtime in ON}
     if left:  # the stand-in's data need not be here
-        refusals = {
-            runtime: tuple(error for error in errors if not isinstance(error, DataError))
-            for runtime, errors in refusals.items()
+        found = {
+            runtime: tuple(each for each in those if not issubclass(each.raises, DataError))
+            for runtime, those in found.items()
         }
+    unchecked = [Finding("note", key, f"not checked, as it would run code: {key}") for key in left]
+    found = {runtime: (*those, *unchecked) for runtime, those in found.items()}
     ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
     traffic, (delayed, rated) = cut_traffic(scenario), _shaped(scenario)
     if as_json:
@@ -116,11 +97,15 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
             "demand": wanted.plain(),
             "startup": least,
             "dilation": pace,
-            "notes": notes["docker"],
+            "notes": _texts(found["docker"], "note"),
             "shaping": {"links": delayed, "tun": TUN.exists()},
             "host": {**host.plain(), "available": host.available},
-            "shortfalls": [shortfall.plain() for shortfall in short["docker"]],
-            "refusals": {name: list(map(str, errors)) for name, errors in refusals.items()},
+            "shortfalls": [
+                each.plain()
+                for each in found["docker"]
+                if each.severity == "warning" or (each.fatal and each.place in RESOURCES)
+            ],
+            "refusals": {name: _texts(those, "error") for name, those in found.items()},
             "not_kept": {name: [key.plain() for key in keys] for name, keys in ignored.items()},
         }
         echo_json(content)
@@ -131,10 +116,10 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
         findings = {
             runtime: Findings(
                 on=words,
-                refused=list(map(str, refusals[runtime])),
-                warned=[str(shortfall) for shortfall in short[runtime] if not shortfall.fatal],
+                refused=_texts(found[runtime], "error"),
+                warned=_texts(found[runtime], "warning"),
                 unkept=list(map(str, ignored[runtime])),
-                notes=notes[runtime],
+                notes=_texts(found[runtime], "note"),
             )
             for runtime, words in ON.items()
         }
@@ -147,7 +132,12 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
             click.echo(_shaping(delayed))
         if on == "docker" and rated:
             click.echo(_short_queues(rated))
-    sys.exit(max((error.exit_code for error in refusals[on]), default=0))
+    sys.exit(max((each.raises.exit_code for each in found[on] if each.fatal), default=0))
+
+
+def _texts(findings: "Iterable[Finding]", severity: str) -> list[str]:
+    """Return the lines of the `findings` of a severity."""
+    return [each.text for each in findings if each.severity == severity]
 
 
 def _shaped(scenario: "Scenario") -> tuple[int, int]:
@@ -188,24 +178,3 @@ def _short_queues(links: int) -> str:
         "TCP keeps the queue short, so one connection does not delay other packets; with a `delay` "
         "by netem or a box, the queue fills as on a home's line"
     )
-
-
-def _step(scenario: "Scenario") -> "StepTime | None":
-    """Return the time of a mini-batch, from `virtual.step` or from this host's calibration."""
-    from ...checks.deadlines import StepTime
-    from ...costs.calibration import known
-
-    training, given = scenario.training, scenario.virtual.step
-    if given is not None:
-        return StepTime(given.mean, "virtual.step")
-    if not isinstance(training.model, str):
-        return None
-    calibration = known(
-        training.trainable,
-        training.batch_size,
-        training.codec,
-        error_feedback=training.error_feedback,
-    )
-    if calibration is None:
-        return None
-    return StepTime(calibration.step.mean, "as calibrated on this host")

@@ -10,7 +10,7 @@ import click
 
 from ...machine.made_files import filling
 from ..options import ON
-from ..output import echo_json, enduring
+from ..output import echo_json, enduring, warn
 from ..read.analysis_package import analysis
 from ..read.pages import drawable, page_files, runs_readable, short
 from .run import EXIT_CODES, watched
@@ -36,7 +36,7 @@ def agree(
     containers' run, to see whether the host's speed changed, and during the run, on the busy
     host: virtual time uses the measurement during the run.
     """
-    from ...checks.preflight import preflight
+    from ...checks.preflight import preflight, warnings
     from ...runtimes.docker.play_containers import require
     from ...scenario import load
 
@@ -44,6 +44,7 @@ def agree(
     for on in ("docker", "virtual"):
         preflight(scenario, on).require()
     require()
+    warn(text for on in ("docker", "virtual") for text in warnings(scenario, on))
     before = _calibrate(scenario) if scenario.virtual.open else None
     with _alongside(scenario, before.median) if before else nullcontext() as meter:
         folders = {"docker": _play(scenario, "docker", runs, as_json=as_json)}

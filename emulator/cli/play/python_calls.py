@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...checks.preflight import warnings
 from ...runs.cancel import Canceled, canceling
 from ...runs.conductor import ProgressView
 from ...scenario import Override, Scenario, load
@@ -38,8 +39,10 @@ def play_run(
         scenario = load(Path(scenario), overrides(changes))
     elif changes:
         raise ValueError("set= changes a file: give the scenario's path, or load it with overrides")
+    warned = tuple(warnings(scenario, on))
     with interruptible():
-        return Run(*play(scenario, runs, ProgressView(progress)))
+        folder, summary = play(scenario, runs, ProgressView(progress))
+    return Run(folder, summary, warned)
 
 
 def play_sweep(
@@ -55,6 +58,7 @@ def play_sweep(
     """Play the grid of `over` and `seeds` as `emulator.sweep` promises."""
     from ...machine.host import Host
     from ...sweeps import Grid, folder_name, sweep
+    from ...sweeps.preparation import warned
 
     if seeds < 1:
         raise ValueError(f"seeds={seeds} is not 1 or more")
@@ -67,7 +71,7 @@ def play_sweep(
             points, out, cores or Host.here().cores, _SweepSteps(progress), about=grid.plain()
         )
     rows = [point.row for point in finished]
-    return Sweep(out, rows, [_run(point.folder) for point in finished])
+    return Sweep(out, rows, [_run(point.folder) for point in finished], warned(points))
 
 
 def overrides(changes: Mapping[str, Any]) -> list[Override]:

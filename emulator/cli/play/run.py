@@ -14,7 +14,7 @@ from ...runs.cancel import canceling
 from ...runs.folder import RunFolder
 from ...runs.results import to_measure
 from ..options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
-from ..output import emit, enduring
+from ..output import emit, enduring, warn
 from ..prepare.completed_words import run_names
 from ..read.pages import ended, page, short
 from ..watching.progress import Progress, amount, ways
@@ -77,6 +77,8 @@ def run(
     time to compute its gradients, gives the same bytes again with the same seed, and can have more
     devices than this host could carry in containers.
 
+    The warnings of `emulate check` come first, on standard error.
+
     Ctrl-C ends the run, keeps its results so far and removes its containers; so does closing the
     terminal, except under nohup. The exit code is 0 if a stop condition was met or `emulate stop`
     ended the run, 130 if the run was interrupted, 2 if the file has mistakes, and 1 in all other
@@ -88,11 +90,13 @@ def run(
     emulate run lab.yaml --set seed=2 --set stop.updates=500
     emulate run lab.yaml --on virtual --replay flaky-homes
     """
+    from ...checks.preflight import warnings
     from ...runs.replay import read_replay
     from ...scenario import load
 
     scenario = load(file, overrides)
     replayed = None if replay is None else read_replay(ended(replay, runs))
+    warn(warnings(scenario if replayed is None else replayed.of(scenario), on))
     folder, summary = watched(
         *(scenario, on, runs),
         to_stderr=as_json,

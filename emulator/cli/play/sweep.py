@@ -10,7 +10,7 @@ import click
 
 from ...runs.cancel import Canceled, canceling
 from ..options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
-from ..output import emit, enduring
+from ..output import emit, enduring, warn
 from ..read.pages import short
 from ..watching.progress import amount
 from ..watching.sweep_events import SweepEvents, write_events
@@ -99,11 +99,13 @@ def sweep(
     from ...machine.host import Host
     from ...sweeps import Grid, folder_name
     from ...sweeps import sweep as play
+    from ...sweeps.preparation import warned
 
     grid = Grid(file, overrides, over, seeds)
     points = grid.points()
     out = out or runs / "sweeps" / folder_name(points)
     cores = cores or Host.here().cores
+    warn(warned(points))
     try:
         with _view(to_stderr=as_json) as view, canceling():
             view.progress(f"{counted(len(points), 'point')} into {short(out)}")

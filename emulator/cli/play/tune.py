@@ -12,7 +12,7 @@ import click
 from ...machine.host import Host
 from ...runs.cancel import Canceled, canceling
 from ..options import FILE, JSON_OPTION, ON_OPTION, OUT_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
-from ..output import echo_json, enduring
+from ..output import echo_json, enduring, warn
 from ..read.analysis_package import analysis
 from ..read.pages import drawable, short
 
@@ -154,6 +154,7 @@ def tune(
     emulate tune lab.yaml --budget 20min --out build/tuned
     emulate tune lab.yaml --baseline fixed-sync --baseline fixed-async
     """
+    from ...checks.preflight import warnings
     from ...scenario import load
     from ...sweeps.sweep_folder import opened
     from ...sweeps.tuning import TuneOptions, check
@@ -162,6 +163,7 @@ def tune(
     scenario = load(file, overrides if seed is None else (*overrides, f"seed={seed}"))
     options = TuneOptions(**choices)
     check(scenario, options)
+    warn(warnings(scenario, on))
     play = player(on, shaping)
     out = out or runs / "tune" / _folder_name(
         scenario, options, " ".join(filter(None, (on, shaping)))

@@ -25,7 +25,7 @@ NEEDED = "mnist"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """A finding of `emulate doctor`: a need of runs, and whether this machine meets the need."""
 
     what: str
@@ -39,7 +39,7 @@ class Finding:
         return asdict(self)
 
 
-def examine() -> list[Finding]:
+def examine() -> list[Diagnosis]:
     """Return the findings of every check, also after a failed check."""
     from ...learning.datasets import DATASETS
 
@@ -47,36 +47,36 @@ def examine() -> list[Finding]:
     return [_host(Host.here()), _tensorflow(), *data, *_engine()]
 
 
-def _host(host: Host) -> Finding:
+def _host(host: Host) -> Diagnosis:
     memory = f"{host.memory / 2**30:.1f} GiB of memory"
     # equal numbers mean that the system does not tell how much memory is free
     if host.available < host.memory:
         memory = f"{host.available / 2**30:.1f} of {memory} free"
     facts = f"{host.cores} cores, {memory}, kernel {host.kernel}"
     enough = host.available >= LEAST_MEMORY
-    return Finding("host", enough, facts, "" if enough else "free some memory: 2 GiB are needed")
+    return Diagnosis("host", enough, facts, "" if enough else "free some memory: 2 GiB are needed")
 
 
-def _tensorflow() -> Finding:
+def _tensorflow() -> Diagnosis:
     installation = installed.tensorflow()
     if installation is None:
-        return Finding("tensorflow", False, "not installed", installed.remedy())
-    return Finding("tensorflow", True, f"{installation[1].version} ({installation[0]})")
+        return Diagnosis("tensorflow", False, "not installed", installed.remedy())
+    return Diagnosis("tensorflow", True, f"{installation[1].version} ({installation[0]})")
 
 
-def _data(name: str) -> Finding:
+def _data(name: str) -> Diagnosis:
     from ...learning import datasets  # late: imports NumPy
 
     try:
         data = datasets.load(name)
     except EmulatorError as error:
-        return Finding("data", False, str(error), optional=name != NEEDED)
+        return Diagnosis("data", False, str(error), optional=name != NEEDED)
     inputs = datasets.DATASETS[name].task.inputs
     sizes = f"{name}: {len(data.train):,} + {len(data.test):,} {inputs}, sound"
-    return Finding("data", True, sizes, optional=name != NEEDED)
+    return Diagnosis("data", True, sizes, optional=name != NEEDED)
 
 
-def _engine() -> list[Finding]:
+def _engine() -> list[Diagnosis]:
     from ...runtimes.docker.engine import client, owners
     from ...runtimes.docker.engine.endpoint import endpoint
 
@@ -86,38 +86,38 @@ def _engine() -> list[Finding]:
             version = engine.version()["Version"]
             left = sum(owner.dead for owner in owners.owners(engine))
     except EmulatorError as error:
-        return [Finding("engine", False, str(error), optional=bool(lacks_containers()))]
-    sound = Finding("engine", True, f"Docker {version} at {endpoint()}")
+        return [Diagnosis("engine", False, str(error), optional=bool(lacks_containers()))]
+    sound = Diagnosis("engine", True, f"Docker {version} at {endpoint()}")
     return [sound, *_image(engine), _tcp(), _leftovers(left)]
 
 
-def _image(client: Any) -> list[Finding]:
+def _image(client: Any) -> list[Diagnosis]:
     from ...runtimes.docker.engine import probing
     from ...runtimes.docker.images import node_image
 
     try:
         image = node_image.require(client)
     except EmulatorError as error:
-        return [Finding("image", False, str(error))]
-    sound = Finding("image", True, f"{node_image.name()} {image.id[:19]}, made of this code")
+        return [Diagnosis("image", False, str(error))]
+    sound = Diagnosis("image", True, f"{node_image.name()} {image.id[:19]}, made of this code")
     try:
         probed = probing.examine(client, image.id)
     except EmulatorError as error:
-        return [sound, Finding("shaping", False, str(error))]
-    return [sound, Finding("shaping", True, service(probed.features)), _limits(probed)]
+        return [sound, Diagnosis("shaping", False, str(error))]
+    return [sound, Diagnosis("shaping", True, service(probed.features)), _limits(probed)]
 
 
-def _limits(probed: "Probed") -> Finding:
+def _limits(probed: "Probed") -> Diagnosis:
     """Return whether the engine sets the limits of devices, and the files that a process has."""
     from ...runtimes.docker.engine.engine_traits import GROUPS
 
     files = f"a process may open {probed.files:,} files"
     if not probed.lacks:
         found = f"the engine keeps CPU quotas, memory limits, mounts and users; {files}"
-        return Finding("limits", True, found, optional=True)
+        return Diagnosis("limits", True, found, optional=True)
     words = "; ".join(lack.words for lack in probed.lacks)
     remedy = f"{GROUPS}; a scenario that needs a missing limit is refused"
-    return Finding("limits", False, f"the engine: {words}; {files}", remedy, optional=True)
+    return Diagnosis("limits", False, f"the engine: {words}; {files}", remedy, optional=True)
 
 
 def service(features: "Features") -> str:
@@ -141,21 +141,21 @@ def _rate(features: "Features") -> str:
     return next((way for way in ("tbf", "htb") if getattr(features, way)), "missing")
 
 
-def _tcp() -> Finding:
+def _tcp() -> Diagnosis:
     """Return the congestion control of containers, and the others that a scenario can name."""
     from ...scenario.tcp_section import Congestion
 
     refusals = {control: congestion.refusal(control) for control in get_args(Congestion)}
     choice = " or ".join(control for control, refusal in refusals.items() if not refusal)
     found = f"{congestion.default()}; a scenario may choose {choice}"
-    return Finding("tcp", True, found, "; ".join(filter(None, refusals.values())), optional=True)
+    return Diagnosis("tcp", True, found, "; ".join(filter(None, refusals.values())), optional=True)
 
 
-def _leftovers(runs: int) -> Finding:
+def _leftovers(runs: int) -> Diagnosis:
     if runs:
         count = f"{runs} dead runs have left containers, networks or volumes in the engine"
-        return Finding("leftovers", False, count, "emulate clean", True)
-    return Finding("leftovers", True, "dead runs have left nothing", optional=True)
+        return Diagnosis("leftovers", False, count, "emulate clean", True)
+    return Diagnosis("leftovers", True, "dead runs have left nothing", optional=True)
 
 
 @click.command(short_help="Check whether this machine has everything that a run needs.")

@@ -82,9 +82,14 @@ class Run(Played):
     summary: dict[str, Any]
     """Content of `summary.json`."""
 
-    def __init__(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    warnings: tuple[str, ...]
+    """Warnings for the scenario before the run, as `emulate check` prints them."""
+
+    def __init__(
+        self, folder: Path, summary: Mapping[str, Any], warnings: Iterable[str] = ()
+    ) -> None:
         super().__init__(folder)
-        self.summary = dict(summary)
+        self.summary, self.warnings = dict(summary), tuple(warnings)
 
     @property
     def outcome(self) -> str:
@@ -118,10 +123,19 @@ class Sweep(Played):
     runs: tuple[Run, ...]
     """The run of each point, in the order of the points."""
 
-    def __init__(self, folder: Path, rows: Iterable[Mapping[str, Any]], runs: Iterable[Run]):
+    warnings: tuple[str, ...]
+    """Warnings for the points, each once; one that is not of all points begins with their label."""
+
+    def __init__(
+        self,
+        folder: Path,
+        rows: Iterable[Mapping[str, Any]],
+        runs: Iterable[Run],
+        warnings: Iterable[str] = (),
+    ):
         """Take a row of the sweep's table for each of `runs`."""
         super().__init__(folder)
-        self.runs = tuple(runs)
+        self.runs, self.warnings = tuple(runs), tuple(warnings)
         self._rows = [dict(row) for row in rows]
 
     @cached_property

@@ -8,6 +8,7 @@ from ...log.lines import read
 from ...log.records import EvaluationRecord, StopRecord
 from ...runs.results import write_json
 from .. import Finished, Point, SweepView, sweep
+from ..preparation import warned
 from ..sweep_folder import take
 from .entries import Entry, Study
 from .short_runs import play_short
@@ -36,6 +37,8 @@ def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
     search = study.search()
     tried = [point for _, _, point in search]
     brief = {point.label for entry, _, point in search if entry.short}
+    for text in warned(tried):
+        view.progress(f"warning {text}")
 
     def played(points: Sequence[Point]) -> dict[str, Finished]:
         long = [point for point in points if point.label not in brief]

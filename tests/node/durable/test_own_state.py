@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from emulator import synchronization
-from emulator.checks.tried_plugins import unfit_plugins
+from emulator.checks.own_parts import unfit_plugins
 from emulator.node.durable import durable_server
 from emulator.node.durable.object_tree import freeze, thaw
 from emulator.node.durable.own_state import class_name, class_named

@@ -7,9 +7,9 @@ import pytest
 
 from analysis import read
 from analysis.pages.run_warnings import warnings
-from emulator.checks.deadlines import StepTime, late_groups
+from emulator.checks.deadlines import late_groups
+from emulator.checks.finding import StepTime
 from emulator.cli.play.run import tell
-from emulator.costs.compute_groups import compute_groups
 from emulator.scenario import loads
 from emulator.synchronization import AnySynchronization
 from tests.fakes.virtual_world import played
@@ -53,7 +53,7 @@ def warned(text: str) -> list[str]:
     given = scenario.virtual.step
     assert given is not None
     step = StepTime(given.mean, "virtual.step")
-    return [item.text for item in late_groups(scenario, step, compute_groups(scenario))]
+    return [item.text for item in late_groups(scenario, step)]
 
 
 def run(folder: Path, text: str) -> tuple[Path, dict[str, Any]]:

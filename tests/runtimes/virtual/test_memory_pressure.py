@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.checks.pressure_fit import unavailable
+from emulator.checks.faults import scarce_memory
 from emulator.errors import ScenarioError
 from emulator.scenario import loads
 from tests.fakes.plain_records import PlainRecord, read
@@ -106,14 +106,14 @@ def test_a_drawn_shortage_ends_by_itself(tmp_path: Path) -> None:
 
 
 def test_a_fault_must_leave_the_supervisor_its_memory() -> None:
-    refused = [str(error) for error in unavailable(loads(f"{WORLD}faults: [{{{PRESS}}}]"))]
+    refused = [str(error) for error in scarce_memory(loads(f"{WORLD}faults: [{{{PRESS}}}]"))]
     assert refused == []
     text = f"{WORLD}faults: [{{{PRESS.replace('70%', '90%')}}}]"
-    (error,) = unavailable(loads(text))
-    assert isinstance(error, ScenarioError) and str(error) == (
+    (error,) = scarce_memory(loads(text))
+    assert error.raises is ScenarioError and str(error) == (
         "faults: a: memory takes 90% of 256MiB: of that, 48MiB are kept for the device's "
         "supervisor: write 81% at most, or raise the memory of its profile"
     )
     drawn = "[{name: m, faults: [{kind: memory, takes: 95%, per_iteration: 1%, lasts: 1s}]}]"
-    errors = unavailable(loads(WORLD, (f"devices[1].failures={drawn}",)))
+    errors = scarce_memory(loads(WORLD, (f"devices[1].failures={drawn}",)))
     assert [str(error)[:28] for error in errors] == ["faults: b: memory takes 95% "]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.checks.own_part_warnings import own_part_warnings
+from emulator.checks.own_parts import misunderstood_parts
 from emulator.learning import datasets
 from emulator.learning.datasets.own import OwnDataset, kept_data
 from tests.fakes.typed_commands import Emulate
@@ -66,7 +66,7 @@ def test_a_note_names_a_remedy_that_ends_it(name: str, tmp_path: Path, emulate: 
 
 def test_check_warns_of_what_data_says_by_itself(tmp_path: Path) -> None:
     (note,) = notes(tmp_path, NOTED["16 levels"][0])
-    warnings = own_part_warnings(scenario(tmp_path, "./own.npz"))
+    warnings = misunderstood_parts(scenario(tmp_path, "./own.npz"))
     assert [str(warning) for warning in warnings] == [f"dataset: own.npz: {note}"]
 
 

@@ -1,0 +1,153 @@
+"""A finding of a check, and what checks look at: a scenario, its runtime and a host."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from shutil import disk_usage
+from typing import Any, Literal, Self
+
+from ..costs.computing_times import known_time
+from ..costs.host_dilation import with_dilation
+from ..errors import EmulatorError, ScenarioError
+from ..machine.host import Host
+from ..runs.data_split import DataSplit, split_data
+from ..scenario import Demand, Scenario, demand
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check says about a scenario, in a line."""
+
+    severity: Literal["error", "warning", "note"]
+    """`error`: no run begins. `warning`: the run may fail, or its results mislead. `note`: the host
+    may be too slow."""
+    place: str
+    """Key of the scenario, or resource of the host, that the line is about."""
+    text: str
+    """One line: the problem and the remedy."""
+    raises: type[EmulatorError] = ScenarioError
+    """Class of the exception by which an error refuses a run."""
+
+    @classmethod
+    def of(cls, error: EmulatorError) -> Self:
+        """Return the finding of an `error` that begins with a place, or with none."""
+        place = str(error).partition(":")[0]
+        return cls("error", "" if " " in place else place, str(error), type(error))
+
+    @property
+    def fatal(self) -> bool:
+        return self.severity == "error"
+
+    def plain(self) -> dict[str, Any]:
+        """Return severity, place and text as JSON types."""
+        return {key: value for key, value in asdict(self).items() if key != "raises"}
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def refusal(place: str, why: str, raises: type[EmulatorError] = ScenarioError) -> Finding:
+    """Return an error at `place`."""
+    return Finding("error", place, f"{place}: {why}", raises)
+
+
+def warning(place: str, why: str) -> Finding:
+    """Return a warning at `place`."""
+    return Finding("warning", place, f"{place}: {why}")
+
+
+def raised(action: Callable[[], object], *kinds: type[EmulatorError]) -> list[Finding]:
+    """Return the error of `kinds` that `action` raises as a finding; none if it raises none."""
+    try:
+        action()
+    except kinds as error:
+        return [Finding.of(error)]
+    return []
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """The mean time of a mini-batch on a whole core."""
+
+    seconds: float
+    source: str
+    """Where `seconds` comes from, for example `virtual.step` or a calibration."""
+
+
+@dataclass(frozen=True)
+class HostCapacity:
+    """The cores, the memory and the disk of the host."""
+
+    cores: float
+    memory: int
+    """Bytes available at the moment, not bytes installed."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second: a core does as much more in an emulated second."""
+    disk: float = float("inf")
+    """Bytes that are free where runs are written."""
+
+
+class Situation:
+    """A scenario, its runtime and a host. Each fact is found once, when a check asks for it."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        on: str,
+        host: Host | None = None,
+        split_by: Callable[[Scenario], DataSplit | None] = split_data,
+    ) -> None:
+        """`split_by` makes the data split. `host` is by default this host."""
+        self.on, self._given, self._host, self._split_by = on, scenario, host, split_by
+
+    @property
+    def situation(self) -> Self:
+        """The whole, for checks that need a fact only sometimes."""
+        return self
+
+    @cached_property
+    def host(self) -> Host:
+        """The host, which is measured only for runs in containers."""
+        return self._host or Host.here()
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario; for containers with the host's dilation in place of `auto`."""
+        given = self._given
+        return with_dilation(given, self.host.cores) if self.on == "docker" else given
+
+    @property
+    def cores(self) -> float:
+        """Cores of the host."""
+        return self.host.cores
+
+    @cached_property
+    def capacity(self) -> HostCapacity:
+        """What the host has."""
+        host, free = self.host, disk_usage(".").free
+        return HostCapacity(host.cores, host.available, self.scenario.dilation, free)
+
+    @cached_property
+    def demand(self) -> Demand:
+        """What the containers of the run need."""
+        return demand(self.scenario)
+
+    @cached_property
+    def step(self) -> StepTime | None:
+        """Time of a mini-batch, from `virtual.step` or this host's calibration; None: unknown."""
+        scenario = self.scenario
+        seconds = known_time(scenario, scenario.training.batch_size)
+        if seconds is None:
+            return None
+        given = scenario.virtual.step is not None
+        return StepTime(seconds, "virtual.step" if given else "as calibrated on this host")
+
+    @property
+    def trains(self) -> bool:
+        """Whether the run trains, and needs data."""
+        return self.on == "docker" or self.scenario.virtual.learner != "none"
+
+    @cached_property
+    def split(self) -> DataSplit | None:
+        """The data split; None if the run needs no data. Raises DataError or ScenarioError."""
+        return self._split_by(self.scenario) if self.trains else None
