@@ -180,7 +180,7 @@ _MARKS = {
 }
 
 
-def _print(findings: Iterable[Finding]) -> None:
+def _print(findings: Iterable[Diagnosis]) -> None:
     for finding in findings:
         word, colour = _MARKS[finding.ok, finding.optional]
         click.echo(f"{click.style(word, fg=colour)} {finding.what:<10} {finding.found}")
