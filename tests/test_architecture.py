@@ -202,6 +202,26 @@ def test_no_two_public_classes_share_a_name() -> None:
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
 
 
+def test_no_module_binds_a_name_twice() -> None:
+    """A second constant of a name would take the place of the first, also in code above it."""
+    twice = {}
+    for path in FILES:
+        names = Counter(name for node in tree(path).body for name in _bound(node))
+        if several := {name for name, times in names.items() if times > 1}:
+            twice[module_name(path)] = several
+    assert twice == {}
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module binds, imports aside."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        names = (each for target in targets for each in ast.walk(target))
+        yield from (each.id for each in names if isinstance(each, ast.Name) and each.id != "_")
+
+
 def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Yield the statements of a module, with those in an `if`, but not within `else`."""
     for node in body:

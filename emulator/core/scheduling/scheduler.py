@@ -33,7 +33,7 @@ Report: TypeAlias = Callable[[PlanRecord | IterationRecord], None]
 REPLAN = 50
 """Iterations between two predictions for a schedule that needs no costs (`layer-by-layer`), and the
 largest number of iterations that a record stands for."""
-MOST, LEAST = 128, 8
+MOST_TRANSFERS, LEAST_TRANSFERS = 128, 8
 """Largest number of transfers that a link is fitted to, and the number after a short interval."""
 RESTS = 64
 """Iterations whose rest is remembered."""
@@ -68,8 +68,8 @@ class Scheduler:
         self._pull_sizes = LayerSizes(prior.pull, prior.head)
         self._push_sizes = LayerSizes(prior.push, prior.head)
         self._computing = ComputingAverage(prior.forward, prior.backward)
-        self._pulls = RecentRows(len(Transfer._fields), MOST, LEAST)
-        self._pushes = RecentRows(len(Transfer._fields), MOST, LEAST)
+        self._pulls = RecentRows(len(Transfer._fields), MOST_TRANSFERS, LEAST_TRANSFERS)
+        self._pushes = RecentRows(len(Transfer._fields), MOST_TRANSFERS, LEAST_TRANSFERS)
         self._rests: deque[float] = deque(maxlen=RESTS)
         self._zero = self._now = 0.0
         self._done = 0  # iterations whose updates were given to the link
@@ -196,9 +196,9 @@ class Scheduler:
         return IterationPlan(first, self._schedule.kind, cuts, costs, self._down, self._up, rest)
 
 
-MOST = 32
+MOST_ITERATIONS = 32
 """Largest number of iterations that an average is taken of."""
-LEAST = 5
+LEAST_ITERATIONS = 5
 """Iterations that an average is taken of after a shorter interval, if there are as many."""
 
 
@@ -212,7 +212,7 @@ class ComputingAverage:
     def __init__(self, forward: tuple[float, ...], backward: tuple[float, ...]) -> None:
         """Begin with the seconds of each layer in `forward` and `backward`, until measured."""
         self._means = np.array([*forward, *backward])
-        self._rows = RecentRows(self._means.size, MOST, LEAST)
+        self._rows = RecentRows(self._means.size, MOST_ITERATIONS, LEAST_ITERATIONS)
 
     def add(self, forward: list[float], backward: list[float]) -> None:
         """Add an iteration: the seconds of each layer, layer 1 first."""
@@ -224,7 +224,7 @@ class ComputingAverage:
         if len(rows):
             order = rows.sum(axis=1).argsort(kind="stable")
             # a tenth at both ends, and one of five
-            cut = max(len(order) // 10, int(len(order) >= LEAST))
+            cut = max(len(order) // 10, int(len(order) >= LEAST_ITERATIONS))
             self._means = rows[order[cut : len(order) - cut]].mean(axis=0)
         forward, backward = self._means.reshape(2, -1).tolist()
         return tuple(forward), tuple(backward)
