@@ -5,7 +5,7 @@ Times are readings of an emulated clock, which all containers on a host share wi
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..core.cut.activation_values import DeviceCoder
 from ..core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
@@ -29,6 +29,16 @@ Computing: TypeAlias = Callable[[], AbstractContextManager[None]]
 T = TypeVar("T")
 
 
+class PassFaults(Protocol):
+    """The faults that a worker plays by itself on its iterations."""
+
+    def before_gradient(self) -> None:
+        """Let faults act before an iteration; they may wait, and need not return."""
+
+    def after_pass(self, seconds: float) -> bool:
+        """Let faults act after a pass that took `seconds`; return whether they waited."""
+
+
 class Work:
     """Carries out the commands that compute; a scheduler observes passes and transfers.
 
@@ -43,19 +53,20 @@ class Work:
         *,
         scheduler: Scheduler | None = None,
         coder: DeviceCoder | None = None,
-        before_gradient: Callable[[], None] = lambda: None,
+        faults: PassFaults | None = None,
     ) -> None:
         """`learner` does what the node's coroutine asks for.
 
         `scheduler` cuts the model of a LayeredLearner into segments, `coder` decodes the answers to
-        a DevicePart. `before_gradient` is called before each gradient, and need not return.
+        a DevicePart. None as `faults`: none is played by the worker.
         """
         self._learner: Any = learner
         self._scheduler, self._coder = scheduler, coder
-        self._before_gradient = before_gradient
+        self._faults = faults
         self.pace, self._clock = WorkPace(clock), clock
         self._rows = 0  # examples of this iteration's mini-batch
         self._computed = 0.0  # seconds of this iteration's passes so far
+        self._waited = False  # whether the node waited after the last pass
 
     def do(self, command: Any, computing: Computing = nullcontext) -> Any:
         """Return the result of `command`. Raises TypeError if it is no command to compute.
@@ -66,8 +77,9 @@ class Work:
             return self._learner.evaluate(command.theta)
         with computing():
             if _begins(command):
-                self._before_gradient()  # may wait
                 self._computed = 0.0
+                if self._faults is not None:
+                    self._faults.before_gradient()
             match command:
                 case Compute(reply):
                     return self._gradient(reply.theta)
@@ -126,15 +138,18 @@ class Work:
     def _pass(self, compute: Callable[[], T]) -> TimedWork[T]:
         """Call `compute`, at the pace of the node's world, as a pass of the iteration."""
         made = self.pace.timed(compute)
+        self._waited = self.pace.rests
+        if self._faults is not None and self._faults.after_pass(made.seconds):
+            self._waited, made = True, made._replace(ended=self._clock.now())
         self._computed += made.seconds
         return made
 
     def _paced(self, seconds: list[float], took: float) -> list[float]:
-        """Return the `seconds` of the layers of a pass with their parts of the rest after it.
+        """Return the `seconds` of the layers of a pass with their parts of the waits after it.
 
-        The pass and the rest took `took` seconds.
+        The pass took `took` seconds with the rest at the node's pace, and the waits of faults.
         """
-        if not self.pace.rests or not sum(seconds):
+        if not self._waited or not sum(seconds):
             return seconds
         return [part * took / sum(seconds) for part in seconds]
 

@@ -2,8 +2,9 @@
 
 Faults speak in these verbs only, so a new fault needs no new code in a runtime. A new verb is a row
 of `VERBS` and its methods in `NodePowers` or `EnginePowers` (faults/powers.py), one to do it and
-one to undo it, in each runtime. The table stands beside the faults, not among them: each command
-reads it, and the package of the faults loads every kind.
+one to undo it, in each runtime. A verb that a worker plays by itself has its effect in
+`faults/self_played.py`, for all runtimes. The table stands beside the faults, not among them: each
+command reads it, and the package of the faults loads every kind.
 """
 
 from collections.abc import Mapping
@@ -40,8 +41,9 @@ class Verb:
     """Whether an action with the verb carries a setting, which the power's method takes."""
     revives: bool = False
     """Whether the node's process may end under the verb; undoing the verb then boots the node."""
-    by: Literal["node", "engine"] = "node"
-    """Who does the verb to a container: its own supervisor, or the conductor through the engine."""
+    by: Literal["node", "engine", "worker"] = "node"
+    """Who does the verb to a container: its own supervisor, the conductor through the engine, or
+    the worker's process itself, which is told the setting."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "record", self.record or self.name)
@@ -93,6 +95,7 @@ VERBS = (
         undone="The messages of a device arrive as they were sent again.",
         silences=False,
         tunable=True,
+        by="worker",
     ),
     Verb(
         "pause",
@@ -107,6 +110,7 @@ VERBS = (
         undone="A device that lagged computes its gradients without a wait again.",
         silences=False,
         tunable=True,
+        by="worker",
     ),
     Verb(
         "falsify",
@@ -115,6 +119,7 @@ VERBS = (
         undone="A device that lied sends its gradients again.",
         silences=False,
         tunable=True,
+        by="worker",
     ),
     Verb(
         "throttle",

@@ -186,13 +186,9 @@ class PartPowers:
         """Give the node's own link back."""
         self._reshape(None)
 
-    def garble(self, setting: Setting) -> None:
-        """Make the part flip bits in messages."""
-        self.settings.change("garble", setting)
-
-    def clear(self) -> None:
-        """Let the part flip no more bits."""
-        self.settings.change("garble", None)
+    def change(self, verb: str, setting: Setting | None) -> None:
+        """Make the part play `verb` under `setting`; None ends it."""
+        self.settings.change(verb, setting)
 
     def pause(self) -> None:
         """Freeze the part, unless the part has to end. Sockets live on in the kernel."""
@@ -203,14 +199,6 @@ class PartPowers:
     def resume(self) -> None:
         """Let the part go on, unless a press or release keeps it at rest."""
         self._wake_part()
-
-    def falsify(self, setting: Setting) -> None:
-        """Let the part send lies in place of its gradients."""
-        self.settings.change("falsify", setting)
-
-    def reform(self) -> None:
-        """Make the part send true gradients again."""
-        self.settings.change("falsify", None)
 
     def press(self, setting: Setting) -> None:
         """Begin to take memory, which `press_on` goes on with, while the part stands still.
@@ -248,14 +236,6 @@ class PartPowers:
             free = self.presser.release
             self.pressing = MemoryChange(free, lambda: True, self.clock, last=True)
             self.pause()
-
-    def lag(self, setting: Setting) -> None:
-        """Make the part wait before every gradient."""
-        self.settings.change("lag", setting)
-
-    def catch_up(self) -> None:
-        """Let the part wait no more."""
-        self.settings.change("lag", None)
 
     def _cut(self) -> None:
         """Cut the link while the part, which shares the CPU quota of the container, stands still.

@@ -153,11 +153,11 @@ def _part_faults(
     node: NodeConfig, part: WorkerRole, incarnation: int, orders: PartOrders
 ) -> "PartFaults":
     """Make the player of the faults that the worker plays itself."""
-    from ...world.faults.lag import Lag
+    from ...world.faults.self_played import SelfPlayed
     from .worker_parts import PartFaults
 
-    lag = Lag(part.plan.seed, node.name, incarnation)
-    return PartFaults(orders, lag, _fault_draws(node, part, incarnation), node.clock)
+    played = SelfPlayed(part.plan.seed, node.name, incarnation)
+    return PartFaults(orders, played, _fault_draws(node, part, incarnation), node.clock)
 
 
 def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callable[[], None]:

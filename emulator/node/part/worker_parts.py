@@ -24,7 +24,7 @@ from ...learning.learners.batches import Batches, Position
 from ...learning.learners.device import DeviceLearner, device_part, layered_learner
 from ...transport.work import Work
 from ...world.emulated_clock import UNDILATED, EmulatedClock
-from ...world.faults.lag import VERB, Lag
+from ...world.faults.self_played import SelfPlayed
 from ...world.verbs import Setting
 from .. import config
 from ..config import NodeConfig, WorkerRole
@@ -56,14 +56,14 @@ def worker_parts(
     """
     name, layout, timeout = node.name, assembly.layout, part.connection.timeout
     falsifier = Falsifier(part.plan.seed, name, incarnation)
-    before, cut = faults.before_gradient, part.plan.cut
+    cut = part.plan.cut
     if scheduler is not None:
         by_segment = assembly.segment_encoder(name, incarnation, batches)
         pieces = FalsifyingSegmentEncoder(by_segment, falsifier, faults.settings)
         layers = layered_learner(config.GRAPH, batches, node.clock.now)
         return WorkerParts(
             layered_worker(name, incarnation, scheduler, pieces, layout, timeout, ModelSegment),
-            Work(layers, node.clock, scheduler=scheduler, before_gradient=before),
+            Work(layers, node.clock, scheduler=scheduler, faults=faults),
             None,
         )
     honest = assembly.encoder(name, incarnation, batches)
@@ -71,41 +71,52 @@ def worker_parts(
     pushed = encoder, layout.size, timeout, ModelReply
     if cut is not None:
         coder, learner = DeviceCoder(cut), device_part(config.GRAPH, batches, cut.layer)
-        work = Work(learner, node.clock, coder=coder, before_gradient=before)
+        work = Work(learner, node.clock, coder=coder, faults=faults)
         return WorkerParts(cut_worker(name, incarnation, coder, *pushed), work, encoder)
     whole = DeviceLearner(config.GRAPH, batches, part.plan.local)
-    work = Work(whole, node.clock, before_gradient=before)
+    work = Work(whole, node.clock, faults=faults)
     return WorkerParts(worker(name, incarnation, *pushed), work, encoder)
 
 
 class PartFaults:
-    """Plays the faults of a worker's incarnation, before every gradient."""
+    """Plays the faults of a worker's incarnation, before and after it computes."""
 
     def __init__(
         self,
         orders: PartOrders,
-        lag: Lag,
+        played: SelfPlayed,
         draw: Callable[[], None],
         clock: EmulatedClock = UNDILATED,
     ) -> None:
         """`draw` draws, once an iteration, whether a fault strikes; it need not return."""
-        self._orders, self._lag, self._draw, self._clock = orders, lag, draw, clock
-        self._settings: Mapping[str, Setting] = {}
+        self._orders, self._played, self._draw, self._clock = orders, played, draw, clock
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the settings that were in force when the present iteration began, by verb."""
-        return self._settings
+        return self._played.present
 
     def before_gradient(self) -> None:
         """Wait as a lag asks for, then draw the faults of the iteration.
 
         A wait goes on while the process is stopped: sleep counts by the clock.
         """
-        wait = self._lag.draw(self._orders.settings().get(VERB))
+        self._played.settings = self._orders.settings()
+        wait = self._played.wait()
         if wait:
             self._clock.sleep(wait)
         self._draw()
-        self._settings = dict(self._orders.settings())
+        self._orders.settings()
+        self._played.begin_iteration()
+
+    def after_pass(self, seconds: float) -> bool:
+        """Wait as long as faults slow down a pass that took `seconds`, up to now.
+
+        Return whether they do.
+        """
+        slowed = self._played.slowed(seconds, self._clock.now() - seconds)
+        if slowed > seconds:
+            self._clock.sleep(slowed - seconds)
+        return slowed > seconds
 
 
 FILE = Path("/tmp/state.npz")

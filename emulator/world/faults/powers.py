@@ -1,12 +1,12 @@
 """Power over a node: the methods through which a runtime does the verbs of the table."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..verbs import Setting, row
 
 
 class NodePowers(Protocol):
-    """Power over one node: a method for every verb of the table with `by="node"`.
+    """Power over one node: a method for every verb of the table with `by="node"`, and `change`.
 
     The two methods of a row are called in turns, `kill` before `start`. Rows may overlap: a node
     may be killed while a fault severs it.
@@ -44,29 +44,14 @@ class NodePowers(Protocol):
     def restore(self) -> None:
         """Give the node's own link back."""
 
-    def garble(self, setting: Setting) -> None:
-        """Flip bits in the share `setting["share"]` of the node's messages, in both directions."""
-
-    def clear(self) -> None:
-        """Flip no more bits."""
+    def change(self, verb: str, setting: Setting | None) -> None:
+        """Put the `setting` of a `verb` with `by="worker"` into force; None ends it."""
 
     def pause(self) -> None:
         """Freeze the node's processes; the kernel still receives, and sends data handed to it."""
 
     def resume(self) -> None:
         """Let the node's processes go on."""
-
-    def lag(self, setting: Setting) -> None:
-        """Wait before each gradient, for a time from the law `setting["delay"]`."""
-
-    def catch_up(self) -> None:
-        """Wait no more from the next gradient on; a wait under way comes to its end."""
-
-    def falsify(self, setting: Setting) -> None:
-        """Encode and send a lie in place of each gradient, as `setting` says."""
-
-    def reform(self) -> None:
-        """Send gradients unchanged again."""
 
     def press(self, setting: Setting) -> None:
         """Take `setting["share"]` of the node's memory; the worker may be killed for want of it."""
@@ -89,10 +74,13 @@ class EnginePowers(Protocol):
 def perform(powers: NodePowers | EnginePowers, name: str, setting: Setting | None = None) -> None:
     """Call the method `name` of `powers`, with the `setting` if the verb has one.
 
-    Raises ValueError if `name` is no verb.
+    A verb that a worker plays by itself changes the worker's settings. Raises ValueError if `name`
+    is no verb.
     """
     verb = row(name)  # no other method may be called by an order from outside
-    if verb.tunable and verb.name == name:
-        getattr(powers, name)(setting or {})
-    else:
-        getattr(powers, name)()
+    begins, given = verb.name == name, tuple[Any, ...]()
+    if verb.by == "worker":
+        name, given = "change", (verb.name, (setting or {}) if begins else None)
+    elif verb.tunable and begins:
+        given = (setting or {},)
+    getattr(powers, name)(*given)

@@ -4,7 +4,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -31,7 +31,8 @@ WORDS = NAMES | {what for verb in VERBS for what in (verb.record, verb.undone_re
 def test_powers_have_a_method_for_each_verb_and_for_nothing_else() -> None:
     for by, powers in (("node", NodePowers), ("engine", EnginePowers)):
         methods = {name for name in vars(powers) if not name.startswith("_")}
-        assert methods == {name for name in NAMES if row(name).by == by}
+        others = {"change"} if by == "node" else set()
+        assert methods == {name for name in NAMES if row(name).by == by} | others
     assert set(verbs.ORDER) == NAMES
     assert len(NAMES) == 2 * len(VERBS)
 
@@ -44,7 +45,7 @@ def test_no_record_of_a_verb_takes_the_place_of_another_record() -> None:
     assert KINDS.keys() == others | set(whats)
 
 
-CONTAINERS = {"node": PartPowers, "engine": ContainerPowers}
+CONTAINERS = {"node": PartPowers, "engine": ContainerPowers, "worker": PartPowers}
 """Who does the verbs to a container, by the row's `by`."""
 
 
@@ -52,10 +53,29 @@ CONTAINERS = {"node": PartPowers, "engine": ContainerPowers}
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_each_runtime_has_every_verb(on: str, name: str) -> None:
     runtime = DevicePowers if on == "virtual" else CONTAINERS[row(name).by]
-    method = getattr(runtime, name, None)
+    by_worker = row(name).by == "worker"
+    method = getattr(runtime, "change" if by_worker else name, None)
     assert method is not None, f"{runtime.__name__} has no method {name!r}"
     tuned = row(name).tunable and verbs.begins(name)
-    assert list(inspect.signature(method).parameters) == ["self", "setting"][: 1 + tuned]
+    expected = ["self", "verb", "setting"] if by_worker else ["self", "setting"][: 1 + tuned]
+    assert list(inspect.signature(method).parameters) == expected
+
+
+class Changed:
+    """Powers over a worker that plays faults by itself."""
+
+    def __init__(self) -> None:
+        self.changes: list[tuple[str, Any]] = []
+
+    def change(self, verb: str, setting: Any) -> None:
+        self.changes.append((verb, setting))
+
+
+def test_a_verb_of_the_worker_changes_its_settings() -> None:
+    powers = Changed()
+    perform(powers, "lag", {"delay": 1})  # type: ignore[arg-type]
+    perform(powers, "catch_up")  # type: ignore[arg-type]
+    assert powers.changes == [("lag", {"delay": 1}), ("lag", None)]
 
 
 @pytest.mark.parametrize("fault", [fault for fault, *_ in VERBS_OF_KINDS])

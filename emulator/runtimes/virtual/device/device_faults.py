@@ -111,13 +111,9 @@ class DevicePowers:
         """Give the device its own link again."""
         self._device.links.reshape(self._device.number, None)
 
-    def garble(self, setting: Setting) -> None:
-        """Flip bits in a share of the device's messages."""
-        self._device.change("garble", setting)
-
-    def clear(self) -> None:
-        """Flip no more bits."""
-        self._device.change("garble", None)
+    def change(self, verb: str, setting: Setting | None) -> None:
+        """Let the device play `verb` under `setting`, from its next gradient on; None ends it."""
+        self._device.change(verb, setting)
 
     def pause(self) -> None:
         """Let the device stand still; a device on its way up boots later."""
@@ -129,22 +125,6 @@ class DevicePowers:
         """Let the device go on, with a new connection if the last one has timed out."""
         self._channel.thaw(self._device)
         self._device.resume()
-
-    def lag(self, setting: Setting) -> None:
-        """Let the device wait before each gradient."""
-        self._device.change("lag", setting)
-
-    def catch_up(self) -> None:
-        """Let the device wait no more, from its next gradient on."""
-        self._device.change("lag", None)
-
-    def falsify(self, setting: Setting) -> None:
-        """Let the device send lies, from its next gradient on."""
-        self._device.change("falsify", setting)
-
-    def reform(self) -> None:
-        """Let the device send true gradients, from the next iteration on."""
-        self._device.change("falsify", None)
 
     def throttle(self, setting: Setting) -> None:
         """Multiply the device's CPU quota by a factor, also for work under way."""

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from ....core.cut.cut_commands import Activate, ActivationsBack, LossAt
 from ....core.wire.messages import Leave, ModelReply, Reply, Request
+from ....core.worker.falsifying import VERB as FALSIFY
 from ....core.worker.fault_draws import FaultDraws
 from ....core.worker.kept_state import Keeper
 from ....core.worker.worker import (
@@ -21,13 +22,13 @@ from ....core.worker.worker import (
     NodeCoroutine,
     Tell,
 )
+from ....world.faults.self_played import SelfPlayed
 from ....world.verbs import Setting
 from ..learning.gradient_handle import PrefetchedReply, PrefetchedSegment, VirtualLearner
 from ..links.network import GroupLinks
 from .passes import Pass, Passes, WholePass
 from .processor import Processor
 from .receive_cost import Reception
-from .self_played import SelfPlayed
 from .standstill import Standstill
 from .surroundings import Surroundings
 
@@ -81,7 +82,7 @@ class VirtualDevice(Processor):
     @property
     def lie(self) -> Setting | None:
         """Setting of the lie in the iteration that goes on; None: its gradient is true."""
-        return self.played.lie if self.played is not None else None
+        return self.played.present.get(FALSIFY) if self.played is not None else None
 
     def die(self) -> None:
         """End the coroutine and the incarnation: messages and events for the latter become void."""
@@ -102,7 +103,7 @@ class VirtualDevice(Processor):
     def change(self, verb: str, setting: Setting | None) -> None:
         """Put the `setting` of `verb` into force, in this and later incarnations; None ends it."""
         if self.played is None:
-            self.played = SelfPlayed()
+            self.played = SelfPlayed(self.surroundings.seed, self.name, self.incarnation)
         self.played.change(verb, setting)
 
     def say_goodbye(self) -> None:
@@ -248,8 +249,7 @@ class VirtualDevice(Processor):
             case Forward(piece) if piece.segment[0] > 1:
                 self._compute(work)
                 return
-        who = self.surroundings.seed, self.name, self.incarnation
-        wait = self.played.wait(*who) if self.played else 0.0
+        wait = self.played.wait() if self.played else 0.0
         if wait:
             until = self.surroundings.clock.now + wait
             self.surroundings.clock.at(until, self._waited, self.incarnation, work)
@@ -295,6 +295,13 @@ class VirtualDevice(Processor):
                 return self._apart.backward(segment, now, self._finish)
             case ActivationsBack(answer):
                 return self._apart.backward_from(answer, now, self._finish)
+
+    def _step_time(self, batches: int = 1) -> float:
+        """Return the seconds of a whole core for an iteration, as faults slow the device down."""
+        seconds = super()._step_time(batches)
+        if self.played is None:
+            return seconds
+        return self.played.slowed(seconds, self.surroundings.clock.now)
 
     @property
     def _apart(self) -> Passes:

@@ -1,0 +1,53 @@
+"""The faults that a device plays by itself, in every runtime, and their effects on an iteration."""
+
+from collections.abc import Mapping
+
+from ..verbs import Setting
+from .lag import VERB as LAG
+from .lag import Lag
+
+
+class SelfPlayed:
+    """The settings in force on a device, and what came of them in its present incarnation."""
+
+    __slots__ = ("_device", "_incarnation", "_lag", "_seed", "present", "settings")
+
+    def __init__(self, seed: int, device: str, incarnation: int) -> None:
+        """`seed` is the run's."""
+        self._seed, self._device, self._incarnation = seed, device, incarnation
+        self.settings: dict[str, Setting] = {}
+        """By verb."""
+        self.present: Mapping[str, Setting] = {}
+        """Settings in force when the present iteration began."""
+        self._lag: Lag | None = None
+
+    def change(self, verb: str, setting: Setting | None) -> None:
+        """Put the `setting` of `verb` into force; None ends it."""
+        if setting is None:
+            self.settings.pop(verb, None)
+        else:
+            self.settings[verb] = setting
+
+    def wait(self) -> float:
+        """Return the seconds for which a lag delays the next iteration."""
+        if LAG not in self.settings:
+            return 0.0
+        if self._lag is None:
+            self._lag = Lag(self._seed, self._device, self._incarnation)
+        return self._lag.draw(self.settings[LAG])
+
+    def begin_iteration(self) -> None:
+        """Let an iteration begin, under the settings of this moment."""
+        self.present = dict(self.settings)
+
+    def slowed(self, seconds: float, began: float) -> float:
+        """Return the seconds that computing for `seconds` takes under the present settings.
+
+        `began` is the time at which the computing began.
+        """
+        return seconds
+
+    def die(self) -> None:
+        """End the incarnation: the next one draws its waits anew, under the same settings."""
+        self._incarnation += 1
+        self._lag, self.present = None, {}
