@@ -282,26 +282,25 @@ class VirtualDevice(Processor):
         match work:
             case Compute(reply):
                 reply.handle.begin()
-                seconds = self._step_time(reply.handle.steps)
+                seconds = self._slowed(self._step_time(reply.handle.steps))
                 return WholePass(now, now, seconds, self._finish(now, seconds), reply.handle)
             case Activate(reply):
-                self._apart.begin(reply.handle, self._step_time())
+                self._apart.begin(reply.handle, self._slowed(self._step_time(), self._apart.share))
                 return self._apart.forward((1, 1), now, self._finish)
             case Forward(piece):
                 if piece.segment[0] == 1:
-                    self._apart.begin(piece.handle, self._step_time())
+                    self._apart.begin(piece.handle, self._slowed(self._step_time()))
                 return self._apart.forward(piece.segment, now, self._finish)
             case Backward(segment):
                 return self._apart.backward(segment, now, self._finish)
             case ActivationsBack(answer):
                 return self._apart.backward_from(answer, now, self._finish)
 
-    def _step_time(self, batches: int = 1) -> float:
-        """Return the seconds of a whole core for an iteration, as faults slow the device down."""
-        seconds = super()._step_time(batches)
-        if self.played is None:
-            return seconds
-        return self.played.slowed(seconds, self.surroundings.clock.now)
+    def _slowed(self, step: float, share: float = 1.0) -> float:
+        """Return the `step` of an iteration as faults slow it; the device computes a `share`."""
+        if self.played is None or not share:
+            return step
+        return self.played.slowed(step * share, self.surroundings.clock.now) / share
 
     @property
     def _apart(self) -> Passes:
