@@ -33,6 +33,7 @@ UNDOES = {
     "clear": "garble",
     "resume": "pause",
     "catch_up": "lag",
+    "cool": "heat",
     "reform": "falsify",
     "unthrottle": "throttle",
     "release": "press",

@@ -45,6 +45,7 @@ _SLOW_OR_WRONG = {
     "pause": "#009E73",
     "slow": "#117733",
     "straggler": "#88CCAA",
+    "overheat": "#FF7F51",
     "byzantine": "#CC3344",
 }
 FAULTS = _GONE | _CUT_OFF | _SLOW_OR_WRONG
@@ -61,6 +62,7 @@ _HATCHES = {
     "corrupt": "\\\\\\\\",
     "slow": "----",
     "straggler": "||||",
+    "overheat": "....",
     "byzantine": "oo",
     "server-crash": "xx",
 }

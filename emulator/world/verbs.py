@@ -113,6 +113,15 @@ VERBS = (
         by="worker",
     ),
     Verb(
+        "heat",
+        undone_by="cool",
+        done="A device began to heat up as it computes; `setting` says how fast and how slow.",
+        undone="A device that overheated computes as fast as before.",
+        silences=False,
+        tunable=True,
+        by="worker",
+    ),
+    Verb(
         "falsify",
         undone_by="reform",
         done="A device began to lie: it sends a falsehood in place of each gradient.",

@@ -35,6 +35,7 @@ OWN_KEYS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "degrade": {"rate": SHARES, "delay": TIMES},
     "flap": {"outage": LAWS, "uptime": LAWS},
     "straggler": {"delay": LAWS},
+    "overheat": {"heats": TIMES, "cools": TIMES},
     "churn": {"on": LAWS, "off": LAWS},
     "availability": {"trace": st.just(["on 0, off 3600, end 86400"])},
     "slow": {"factor": SHARES},

@@ -51,6 +51,7 @@ KEYS: dict[str, dict[str, str]] = {
     "flap": {**DATED, "outage": "{uniform: [1s, 2s]}", "uptime": "3s"},
     "pause": {"share": "50%", "every": "20s", "lasts": "1s", "together": "true", "spread": "1s"},
     "straggler": {"nodes": "[farm]", "per_iteration": "1%", "delay": "{lognormal: [1s, 1]}"},
+    "overheat": {**DATED, "heats": "1min", "cools": "2min", "slowdown": "1.5"},
     "slow": {**DATED, "factor": "25%"},
     "memory": {**DATED, "takes": "50%"},
     "byzantine": {**DATED, "lie": "noise", "by": "2"},

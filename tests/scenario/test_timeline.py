@@ -214,6 +214,7 @@ def test_per_iteration_faults_are_the_devices_to_draw() -> None:
         ("kind: slow, factor: 50%", "throttle", "unthrottle"),
         ("kind: byzantine, lie: noise", "falsify", "reform"),
         ("kind: straggler, delay: 1s", "lag", "catch_up"),
+        ("kind: overheat, heats: 1min, cools: 2min", "heat", "cool"),
         ("kind: crash", "kill", "start"),
     ],
 )

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from ..verbs import Setting
 from .lag import VERB as LAG
 from .lag import Lag
+from .overheat import VERB as HEAT
+from .overheat import Heat
 
 
 class SelfPlayed:
     """The settings in force on a device, and what came of them in its present incarnation."""
 
-    __slots__ = ("_device", "_incarnation", "_lag", "_seed", "present", "settings")
+    __slots__ = ("_device", "_heat", "_incarnation", "_lag", "_seed", "present", "settings")
 
     def __init__(self, seed: int, device: str, incarnation: int) -> None:
         """`seed` is the run's."""
@@ -20,6 +22,7 @@ class SelfPlayed:
         self.present: Mapping[str, Setting] = {}
         """Settings in force when the present iteration began."""
         self._lag: Lag | None = None
+        self._heat: Heat | None = None
 
     def change(self, verb: str, setting: Setting | None) -> None:
         """Put the `setting` of `verb` into force; None ends it."""
@@ -45,9 +48,13 @@ class SelfPlayed:
 
         `began` is the time at which the computing began.
         """
-        return seconds
+        if HEAT not in self.present:
+            self._heat = None
+            return seconds
+        self._heat = self._heat or Heat()
+        return self._heat.slowed(seconds, began, self.present[HEAT])
 
     def die(self) -> None:
-        """End the incarnation: the next one draws its waits anew, under the same settings."""
+        """End the incarnation: the next one draws its waits anew, cold, under the same settings."""
         self._incarnation += 1
-        self._lag, self.present = None, {}
+        self._lag, self._heat, self.present = None, None, {}

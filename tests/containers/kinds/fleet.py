@@ -40,6 +40,7 @@ devices:
   - {{name: hot, link: {OWN}, failures: [{{name: hot, faults: [
       {{kind: slow, factor: 50%, per_iteration: 4%, lasts: 2s}}]}}]}}
   - {{name: straggler, link: {OWN}}}
+  - {{name: heated, link: {OWN}}}
   - {{name: small, link: {OWN}}}
   - {{name: large, link: {OWN}, profile: {{memory: 512MiB}}}}
   - {{name: degraded, link: {NEAR}}}
@@ -82,6 +83,13 @@ faults:
   - {{kind: slow, nodes: [quota], factor: 25%, at: 11200ms, lasts: 4s}}
   - {{kind: straggler, nodes: [straggler], delay: 800ms, at: 3800ms, lasts: 14s}}
   - {{kind: crash, nodes: [straggler], at: 6200ms, lasts: 1200ms}}
+  - kind: overheat
+    nodes: [heated]
+    heats: 60ms
+    cools: 60s
+    slowdown: 10
+    at: 6600ms
+    lasts: 12s
   - {{kind: memory, nodes: [quota], takes: 30%, at: 12200ms, lasts: 2400ms}}
   - {{kind: memory, nodes: [small], takes: 75%, at: 15s, lasts: 7s}}
   - {{kind: memory, nodes: [large], takes: 75%, at: 16s, lasts: 7s}}

@@ -71,6 +71,18 @@ def test_a_straggler_waits_before_each_gradient(fleet):
     assert fleet.incarnations("straggler") == [0, 1]
 
 
+def test_a_device_that_overheats_computes_more_slowly(fleet):
+    """Ten times, within 60 ms of computing, and as fast as before once the fault is over."""
+    assert fleet.acts("heated") == [("heat", 6.6), ("cool", 18.6)]
+    (heat,) = fleet.said("heat")
+    assert heat["setting"] == {"slowdown": 10.0, "heats": 0.06, "cools": 60.0}
+    before, hot, after = (
+        median(update["compute"] for update in fleet.updates("heated", since, until))
+        for since, until in ((0.0, 6.6), (12.0, 18.6), (19.5, END))
+    )
+    assert hot > 4 * max(before, after)
+
+
 def test_a_worker_stands_still_while_its_quota_is_lifted(fleet):
     looks = [look for look in fleet.samples["quota"] if look.at > 0]
     assert all(look.stopped for look in looks if look.quota is None)

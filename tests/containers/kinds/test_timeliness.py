@@ -82,7 +82,7 @@ def test_a_device_without_a_fault_never_falls_silent(fleet):
 
 
 def test_nothing_is_left(fleet, client):
-    assert len(fleet.parts) > 26
+    assert len(fleet.parts) > 27
     assert ended(fleet.parts, 10.0)
     assert not left(client, fleet.folder)
     assert {r["node"] for r in fleet.said("exit")} == {"small"}

@@ -46,6 +46,7 @@ VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
         FAULTS["straggler"](delay=Exponential(Seconds(0.5))),  # type: ignore[call-arg]
         *("lag", "catch_up"),
     ),
+    (FAULTS["overheat"](heats=Seconds(60), cools=Seconds(120)), "heat", "cool"),  # type: ignore[call-arg]
     (FAULTS["churn"](on=Fixed(Seconds(2)), off=Fixed(Seconds(1))), "leave", "join"),  # type: ignore[call-arg]
     (FAULTS["energy"](capacity=Joules(10)), "kill", "start"),  # type: ignore[call-arg]
     (FAULTS["availability"](trace=("on 0, off 5, end 9",), by="crash"), "kill", "start"),  # type: ignore[call-arg]

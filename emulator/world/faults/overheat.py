@@ -1,0 +1,72 @@
+"""The fault `overheat`: the longer a device computes, the hotter it is, and the slower it gets."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Annotated, Literal
+
+from ...units import Checked, Seconds
+from ..verbs import Action, Setting
+
+VERB = "heat"
+"""The verb whose setting says how fast the device heats up, and how slow it gets."""
+
+_LARGEST = 1e3
+
+
+def _check_slowdown(factor: float) -> None:
+    if not (isfinite(factor) and 1 < factor <= _LARGEST):
+        raise ValueError(f"slowdown is {factor:g}: write a number above 1, up to 1,000")
+
+
+def _check_time(time: Seconds) -> None:
+    if not time > 0:
+        raise ValueError("it must be above zero")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overheat:
+    """Overheat: the device's gradients take longer while it is hot, up to `slowdown` times.
+
+    The heat grows from 0 to 1 while the device computes for `heats`, and falls back to 0 while it
+    computes nothing for `cools`. A device boots cold.
+    """
+
+    kind: Literal["overheat"] = "overheat"
+    slowdown: Annotated[float, Checked(_check_slowdown)] = 2.0
+    """Factor by which a gradient takes longer at full heat, above 1; in proportion below."""
+    heats: Annotated[Seconds, Checked(_check_time)]
+    """Time of computing in which a cold device reaches full heat, for example `1min`."""
+    cools: Annotated[Seconds, Checked(_check_time)]
+    """Time without computing in which a device at full heat gets cold, for example `2min`."""
+
+    def __post_init__(self) -> None:
+        _check_slowdown(self.slowdown)
+        for time in (self.heats, self.cools):
+            _check_time(time)
+
+    def begin(self, node: str) -> Action:
+        times = {"heats": float(self.heats), "cools": float(self.cools)}
+        return Action(VERB, node, self.kind, {"slowdown": float(self.slowdown), **times})
+
+    def end(self, node: str) -> Action:
+        return Action("cool", node, self.kind)
+
+
+class Heat:
+    """The heat of one incarnation of a device, from 0 to 1."""
+
+    def __init__(self) -> None:
+        self._heat = 0.0
+        self._until = 0.0  # when the last computing ended, unless the device stood still meanwhile
+
+    def slowed(self, seconds: float, began: float, setting: Setting) -> float:
+        """Return the seconds that computing for `seconds`, from the time `began` on, takes.
+
+        `setting` is that of the verb `heat` in force. The heat at the beginning counts.
+        """
+        idle = max(0.0, began - self._until)
+        heat = max(0.0, self._heat - idle / setting["cools"])
+        slowed: float = seconds * (1 + (setting["slowdown"] - 1) * heat)
+        self._heat = min(1.0, heat + slowed / setting["heats"])
+        self._until = began + slowed
+        return slowed
