@@ -1,10 +1,10 @@
 """Faults that a worker's process plays by itself, before and after its passes."""
 
 import pytest
-from emulator.node.part.part_faults import PartFaults
 
 from emulator.core.wire.messages import ModelReply, ModelSegment
 from emulator.core.worker.worker import Backward, Compute, Forward
+from emulator.node.part.worker_parts import PartFaults
 from emulator.transport.work import Work
 from emulator.world.faults.self_played import SelfPlayed
 
