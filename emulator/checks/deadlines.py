@@ -15,8 +15,8 @@ from ..core.server.parameter_server import GATHERING
 from ..costs.compute_groups import compute_groups
 from ..errors import counted, first_of
 from ..pulls import WholeModel as Whole
-from ..scenario.devices import Group
 from ..scenario.model import Scenario
+from ..scenario.sections.devices import Group
 from ..scenario.startup import boot_time
 from ..scenario.timeouts import largest_at_the_cut
 from ..schedules import Sequential

@@ -8,7 +8,7 @@ from ..runs.certain_crashes import certain_crash
 from ..scenario import Device, Scenario
 from ..scenario.idle_faults import fault_entries
 from ..scenario.reading.document import place
-from ..scenario.timeline import outages
+from ..scenario.timeline.compiled import outages
 from ..units import Bytes, Fraction, Seconds
 from ..world.faults import Scheduled
 from ..world.faults.availability import Availability

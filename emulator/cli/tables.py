@@ -12,7 +12,6 @@ from rich.text import Text
 from ..errors import counted
 from ..machine.host import Host
 from ..scenario import Scenario
-from ..scenario.availability_rows import ANEW, AvailabilityRow
 from ..scenario.demand import PORTS, Demand
 from ..scenario.overview import (
     BottleneckRow,
@@ -25,6 +24,7 @@ from ..scenario.overview import (
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
 from ..scenario.startup import BOOT, ENGINE
+from ..scenario.timeline.availability_rows import ANEW, AvailabilityRow
 from ..units import (
     Bytes,
     Fraction,

@@ -12,7 +12,7 @@ from ..core.cut.crossing_bytes import crossing_bytes
 from ..core.scheduling.prior_costs import through
 from ..pulls import floats
 from ..scenario import Scenario
-from ..scenario.devices import Group
+from ..scenario.sections.devices import Group
 from ..synchronization import ComputeGroups
 from ..synchronization.groups import blocks, dealt
 from .layer_costs import update_sizes

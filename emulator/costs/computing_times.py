@@ -6,7 +6,7 @@ The devices of a compute group have mini-batches of their own sizes, and each si
 from collections.abc import Callable, Sequence
 
 from ..scenario import Scenario
-from ..scenario.dealt_steps import DealtStep
+from ..scenario.sections.dealt_steps import DealtStep
 from ..units import Seconds
 from ..world.laws import LogNormal
 from .calibration import Calibration, calibrated, known

@@ -14,7 +14,7 @@ from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes, value_width
 from ..layout import Layout
 from ..pulls import floats
 from ..scenario import Scenario
-from ..scenario.fully_connected import layer_names
+from ..scenario.sections.fully_connected import layer_names
 from .compute_groups import dealt_sizes
 
 

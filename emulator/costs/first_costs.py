@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from ..core.scheduling.prior_costs import PriorCosts
 from ..scenario import Scenario
-from ..scenario.layer_shares import LayerShares
+from ..scenario.sections.layer_shares import LayerShares
 from ..schedules import Sequential
 from ..units import Seconds
 from ..world.laws import Fixed

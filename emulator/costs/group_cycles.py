@@ -13,7 +13,7 @@ from math import inf
 
 from ..errors import ScenarioError
 from ..scenario import Scenario
-from ..scenario.devices import Group
+from ..scenario.sections.devices import Group
 from ..synchronization import ComputeGroups
 from ..synchronization.groups import dealt
 from ..world.links.link import FRAME, Side

@@ -13,8 +13,8 @@ from ..core.scheduling.prior_costs import LinkEstimate, through
 from ..log.verdicts.host_shortage import is_short
 from ..pulls import floats
 from ..scenario import Scenario
-from ..scenario.devices import Group
-from ..scenario.time_section import AUTO, MOST, TimeSection
+from ..scenario.sections.devices import Group
+from ..scenario.sections.time_section import AUTO, MOST, TimeSection
 from ..schedules import Sequential
 from ..shaping.backend import Backend
 from ..shaping.full_packets import filled

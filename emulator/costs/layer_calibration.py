@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ..scenario import Scenario
-from ..scenario.layer_shares import LayerShares, shares_by_counts
+from ..scenario.sections.layer_shares import LayerShares, shares_by_counts
 from ..schedules import Sequential
 from . import calibration
 from .compute_groups import dealt_sizes

@@ -16,8 +16,8 @@ from ..core.wire.framing import Form
 from ..core.wire.messages import ModelSegment
 from ..layout import Layout
 from ..pulls import floats
-from ..scenario.devices import Group
 from ..scenario.model import Scenario
+from ..scenario.sections.devices import Group
 
 _TYPICAL = 1000
 """A version and a ticket, which take as many bytes as most of a run's."""

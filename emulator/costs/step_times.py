@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import ScenarioError
 from ..scenario import Scenario
-from ..scenario.dealt_steps import BatchTime
-from ..scenario.virtual_section import Virtual
+from ..scenario.sections.dealt_steps import BatchTime
+from ..scenario.sections.virtual_section import Virtual
 from ..world.laws import LogNormal
 from . import calibration
 from .calibration import Calibration

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import first_of
 from ..scenario import Scenario
-from ..scenario.timeline import verbs_of_faults
+from ..scenario.timeline.compiled import verbs_of_faults
 from ..world import verbs
 
 _NAMED = 5

@@ -8,8 +8,8 @@ from typing import Protocol
 from ..core.survivors import Survivors
 from ..log.records import Record
 from ..scenario import Scenario, Timed
-from ..scenario.silent_links import silent_links
-from ..scenario.timeline import ends_beyond
+from ..scenario.timeline.compiled import ends_beyond
+from ..scenario.timeline.silent_links import silent_links
 from ..world.verbs import Action
 from .cancel import Canceled
 from .certain_crashes import idle_devices, none_left

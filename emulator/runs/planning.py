@@ -7,8 +7,8 @@ from ..core.plan import Plan, WorkerPlan
 from ..core.wire.framing import Form
 from ..costs.compute_groups import compute_groups, dealt_batches
 from ..scenario import Scenario
-from ..scenario.durability import planned
-from ..scenario.timeline import verbs_of_faults
+from ..scenario.sections.durability import planned
+from ..scenario.timeline.compiled import verbs_of_faults
 from ..world.faults.garbling import VERB
 from ..world.roles import EVALUATOR
 

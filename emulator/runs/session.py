@@ -24,7 +24,7 @@ from ..log.verdicts.packet_lateness import Shaped
 from ..machine.host import Host
 from ..machine.installed import versions
 from ..scenario import Scenario, Timed
-from ..scenario.timeline import to_jsonl
+from ..scenario.timeline.compiled import to_jsonl
 from ..scenario.unkept import unkept
 from .cancel import Canceled, Cancellation, canceling
 from .folder import RunFolder

@@ -1,17 +1,17 @@
 """The scenario: keys of the file, the resolved plan, and the demand for the host's resources."""
 
 from .demand import Demand, demand
-from .devices import Device, DeviceProfile, FailureProfile, Group
 from .model import EvaluateSection, Scenario, StopSection
 from .overview import Overview, overview
 from .reading.dump import dump
 from .reading.json_schema import schema
 from .reading.load import load, load_without_code, loads
 from .reading.override import Override
-from .server_section import Checkpoint, ServerSection
-from .timeline import Timed, timeline
-from .training_section import TrainingSection
-from .virtual_section import Virtual
+from .sections.devices import Device, DeviceProfile, FailureProfile, Group
+from .sections.server_section import Checkpoint, ServerSection
+from .sections.training_section import TrainingSection
+from .sections.virtual_section import Virtual
+from .timeline.compiled import Timed
 
 __all__ = [
     "Checkpoint",
@@ -36,5 +36,4 @@ __all__ = [
     "loads",
     "overview",
     "schema",
-    "timeline",
 ]

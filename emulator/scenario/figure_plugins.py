@@ -6,7 +6,7 @@ The figures that every report has are modules of the analysis: docs/add-a-figure
 from typing import Annotated, Any, Protocol, TypeAlias
 
 from ..plugins import Family
-from .fields import Kinds
+from .sections.fields import Kinds
 
 
 class Figure(Protocol):

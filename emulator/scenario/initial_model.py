@@ -6,7 +6,7 @@ from .. import optimizers, plugins
 from ..errors import ScenarioError
 from ..learning.models import saved_model
 from ..learning.models.saved_model import SavedModel
-from .training_section import TrainingSection
+from .sections.training_section import TrainingSection
 
 
 def initial_model(training: TrainingSection) -> SavedModel | None:

@@ -15,18 +15,18 @@ from ..errors import shortened
 from ..units import Fraction
 from ..world.faults import FAMILY, FAULTS, Aimed
 from ..world.stop_conditions import CONDITIONS, Stop
-from .bottleneck_section import Bottleneck, by_member
-from .devices import Device, Group, Section, expand
-from .fault_fields import aimed
-from .fault_targets import FaultTargets
-from .fields import Duration, Kinds, NotEmpty
-from .measure import MeasureSection
-from .report_section import ReportSection
-from .server_section import ServerSection
-from .tcp_section import TcpSection
-from .time_section import AUTO, TimeSection
-from .training_section import TrainingSection
-from .virtual_section import Virtual
+from .sections.bottleneck_section import Bottleneck, by_member
+from .sections.devices import Device, Group, Section, expand
+from .sections.fault_fields import aimed
+from .sections.fault_targets import FaultTargets
+from .sections.fields import Duration, Kinds, NotEmpty
+from .sections.measure import MeasureSection
+from .sections.report_section import ReportSection
+from .sections.server_section import ServerSection
+from .sections.tcp_section import TcpSection
+from .sections.time_section import AUTO, TimeSection
+from .sections.training_section import TrainingSection
+from .sections.virtual_section import Virtual
 
 FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """What a scenario can be called: its runs have a folder of this name."""

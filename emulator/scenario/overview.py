@@ -8,13 +8,13 @@ from typing import Any
 from ..world.links.bottleneck import SharedSide
 from ..world.links.link import Link, Side, named_keys
 from ..world.links.loss_models import LossModel
-from .availability_rows import AvailabilityRow, availability_rows
-from .bottleneck_section import Bottleneck
-from .devices import Device, Section
-from .link_changes import change_facts, change_words
 from .model import Scenario
-from .timeline import Outage, outages
-from .training_section import TrainingSection
+from .sections.bottleneck_section import Bottleneck
+from .sections.devices import Device, Section
+from .sections.training_section import TrainingSection
+from .timeline.availability_rows import AvailabilityRow, availability_rows
+from .timeline.compiled import Outage, outages
+from .timeline.link_changes import change_facts, change_words
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from ..errors import first_of
 from ..schedules import Sequential
 from ..world.links.link import Link, Side
 from ..world.stop_conditions import CONDITIONS
-from .devices import Section
 from .idle_faults import idle_keys
 from .initial_model import begins_without_state
 from .model import Scenario
 from .reading.document import Address, place
+from .sections.devices import Section
 
 SHOWN = 3
 """Largest number of places of a key that one line names."""

@@ -116,7 +116,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the scenarios whose timeline has been compiled."""
     names: list[str] = []
-    module = import_module("emulator.scenario.timeline")  # the package has a function of the name
+    module = import_module("emulator.scenario.timeline.compiled")
     outages = module.outages
 
     def counted(scenario: Any) -> Any:

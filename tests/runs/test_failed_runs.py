@@ -23,8 +23,8 @@ from emulator.runs.folder import RunFolder, create
 from emulator.runs.planning import plan
 from emulator.runs.session import Session
 from emulator.runtimes.docker import play_containers
-from emulator.scenario import dump, loads, timeline
-from emulator.scenario.timeline import to_jsonl
+from emulator.scenario import dump, loads
+from emulator.scenario.timeline.compiled import timeline, to_jsonl
 from emulator.shaping.backend import Backend
 from tests.fakes.durable_fleet import LAYOUT, DurableFleet
 from tests.fakes.typed_commands import Emulate

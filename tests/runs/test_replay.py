@@ -10,8 +10,8 @@ from emulator.errors import EmulatorError
 from emulator.log.records import made
 from emulator.runs.replay import Replay, read_replay, realised
 from emulator.runtimes.virtual.play_virtual import play
-from emulator.scenario import Scenario, dump, loads, timeline
-from emulator.scenario.timeline import Timed
+from emulator.scenario import Scenario, dump, loads
+from emulator.scenario.timeline.compiled import Timed, timeline
 from emulator.world.verbs import Action
 from tests.fakes.small_scenario import SCENARIOS
 from tests.fakes.typed_commands import Emulate

@@ -19,7 +19,8 @@ from emulator.log.records import Record
 from emulator.machine.host import Host
 from emulator.runs.folder import RunFolder, conductor, create
 from emulator.runs.session import Ending, Session
-from emulator.scenario import dump, load, loads, timeline
+from emulator.scenario import dump, load, loads
+from emulator.scenario.timeline.compiled import timeline
 from tests.fakes.plain_records import full
 
 SCENARIO = loads(

@@ -16,7 +16,7 @@ from emulator.learning.models import OwnModel
 from emulator.learning.models.own_model import MeasuredMemory
 from emulator.scenario import Demand, demand, load, overview
 from emulator.scenario.demand import SERVER_LEARNER, SHARED
-from emulator.scenario.timeline import outages
+from emulator.scenario.timeline.compiled import outages
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Side
 from tests.fakes.small_scenario import FLAKY, small

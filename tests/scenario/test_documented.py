@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from emulator.scenario import load, loads, schema, timeline
+from emulator.scenario import load, loads, schema
+from emulator.scenario.timeline.compiled import timeline
 from tests.fakes.doc_blocks import blocks
 from tests.fakes.small_scenario import SCENARIOS, WRITTEN, in_folder
 

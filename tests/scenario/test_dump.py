@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given, settings
 
 from emulator.errors import ScenarioError
-from emulator.scenario import dump, load, loads, schema, timeline
-from emulator.scenario.timeline import to_jsonl
+from emulator.scenario import dump, load, loads, schema
+from emulator.scenario.timeline.compiled import timeline, to_jsonl
 from tests.fakes.drawn_scenarios import scenarios
 from tests.fakes.json_schema import accepts
 from tests.fakes.small_scenario import FLAKY, PLAYED, SCENARIOS, rows

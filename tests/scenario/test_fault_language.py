@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.errors import ScenarioError
-from emulator.scenario import Scenario, dump, loads, timeline
+from emulator.scenario import Scenario, dump, loads
 from emulator.scenario.reading.dump import plain
-from emulator.scenario.timeline import Outage, outages, to_jsonl
+from emulator.scenario.timeline.compiled import Outage, outages, timeline, to_jsonl
 from tests.fakes.small_scenario import SCENARIOS, addresses
 from tests.world.faults.test_faults import VERBS_OF_KINDS as KINDS
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, loads
-from emulator.scenario.fault_plan import fault_plan
 from emulator.scenario.overview import overview
-from emulator.scenario.timeline import timeline, to_jsonl
+from emulator.scenario.timeline.compiled import timeline, to_jsonl
+from emulator.scenario.timeline.fault_plan import fault_plan
 from emulator.world.faults import FAULTS
 from tests.fakes.small_scenario import SCENARIOS
 

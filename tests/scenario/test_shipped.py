@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario import demand, dump, load, loads, overview, timeline
+from emulator.scenario import demand, dump, load, loads, overview
+from emulator.scenario.timeline.compiled import timeline
 from tests.fakes.small_scenario import rows
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"

@@ -3,8 +3,9 @@
 import pytest
 
 from emulator.errors import ScenarioError
-from emulator.scenario import Scenario, loads, timeline
-from emulator.scenario.silent_links import silent_links
+from emulator.scenario import Scenario, loads
+from emulator.scenario.timeline.compiled import timeline
+from emulator.scenario.timeline.silent_links import silent_links
 
 HEAD = """
 name: dead

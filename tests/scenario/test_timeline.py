@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from emulator.errors import ScenarioError
-from emulator.scenario import Scenario, load, loads, timeline
-from emulator.scenario.timeline import Timed, server_back, to_jsonl
+from emulator.scenario import Scenario, load, loads
+from emulator.scenario.timeline.compiled import Timed, server_back, timeline, to_jsonl
 from emulator.world.faults import FAULTS
 from emulator.world.verbs import Action, row
 from tests.fakes.drawn_scenarios import scenarios

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from emulator.errors import ScenarioError
-from emulator.scenario import Scenario, dump, load, loads, timeline
-from emulator.scenario.availability_rows import ANEW, availability_rows
+from emulator.scenario import Scenario, dump, load, loads
+from emulator.scenario.timeline.availability_rows import ANEW, availability_rows
+from emulator.scenario.timeline.compiled import timeline
 
 SCENARIO = """
 name: traced

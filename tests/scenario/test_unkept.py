@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario
-from emulator.scenario.devices import Section
+from emulator.scenario.sections.devices import Section
 from emulator.scenario.unkept import KEYS, unkept
 from emulator.world.links.link import Link, Side
 from tests.fakes.small_scenario import small

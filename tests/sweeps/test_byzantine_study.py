@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from analysis.papers import byzantine
 from analysis.papers.folder import Row, Study
-from emulator.scenario import timeline
+from emulator.scenario.timeline.compiled import timeline
 from emulator.sweeps.studies import STUDIES
 from tests.fakes.handmade_run import written
 

@@ -10,7 +10,8 @@ from analysis.papers import publish, reliability
 from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import BEGIN, END
 from analysis.papers.reliability_data import along, losses
-from emulator.scenario import load, timeline
+from emulator.scenario import load
+from emulator.scenario.timeline.compiled import timeline
 from emulator.sweeps.studies import STUDIES
 from emulator.sweeps.studies.reliability_study import CRASH_RATES, UP_TIMES
 from tests.fakes.both_ways import one_sided

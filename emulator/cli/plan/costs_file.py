@@ -14,8 +14,8 @@ from typing import Any
 from ...costs.machine_repair import GroupCycle, conv_time
 from ...errors import ScenarioError, suggestion
 from ...plugins.plain_files import read_plain
-from ...scenario.devices import MOST_DEVICES
 from ...scenario.reading.wording import quoted
+from ...scenario.sections.devices import MOST_DEVICES
 from ...schedules import LayerCosts
 from ...units import MAX_SECONDS
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from rich.text import Text
 
-from ...scenario.fault_plan import FaultPlan, PlannedFault
+from ...scenario.timeline.fault_plan import FaultPlan, PlannedFault
 from ...units import three_digits
 from .compute_group_rows import spans
 

@@ -190,7 +190,7 @@ def _print(
 
 
 def _saturation(saturation: int | None, devices: int) -> str:
-    from ...scenario.devices import MOST_DEVICES
+    from ...scenario.sections.devices import MOST_DEVICES
 
     if saturation is None:
         return "none, since a group update takes the server no time"

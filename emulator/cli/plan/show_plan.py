@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ...scenario.fault_plan import FaultPlan
+    from ...scenario.timeline.fault_plan import FaultPlan
 
 FIGURE_OPTION = click.option(
     "--figure",
@@ -62,7 +62,7 @@ def plan(
     """
     check_figure(figure)
     from ...scenario import load
-    from ...scenario.fault_plan import fault_plan
+    from ...scenario.timeline.fault_plan import fault_plan
 
     seeded = () if seed is None else (f"seed={seed}",)
     planned = fault_plan(load(file, (*overrides, *seeded)))

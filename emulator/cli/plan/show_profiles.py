@@ -20,8 +20,8 @@ from .show_plan import (
 )
 
 if TYPE_CHECKING:
-    from ...scenario.fault_plan import FaultPlan
     from ...scenario.reading.profile_files import ProfileFile
+    from ...scenario.timeline.fault_plan import FaultPlan
 
 _TITLES = {
     "devices": "devices (profile: NAME)",

@@ -14,7 +14,7 @@ from ..read.pages import figure_drawn
 
 if TYPE_CHECKING:
     from ...scenario import Scenario
-    from ...scenario.devices import Group
+    from ...scenario.sections.devices import Group
     from .planned_schedules import PlannedSchedules
 
 MOST_DEVICES = 20

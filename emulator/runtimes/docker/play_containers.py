@@ -22,7 +22,8 @@ from ...runs.folder import create
 from ...runs.replay import Replay
 from ...runs.results import can_go_on, gather, keep, unmeasured
 from ...runs.session import Ending, Session
-from ...scenario import Scenario, Timed, timeline
+from ...scenario import Scenario, Timed
+from ...scenario.timeline.compiled import timeline
 from ...shaping.backend import Backend, Delay
 from .configs.manifest import PACKAGES, facts
 from .configs.prepare import Prepared, prepare

@@ -28,7 +28,8 @@ from ...runs.planning import plan
 from ...runs.replay import Replay
 from ...runs.results import ModelOrigin, put_in_order
 from ...runs.session import Session
-from ...scenario import Scenario, Timed, timeline
+from ...scenario import Scenario, Timed
+from ...scenario.timeline.compiled import timeline
 from ...units import Seconds
 from ...world.laws import Fixed
 from .learning.trajectory import MeasuredState

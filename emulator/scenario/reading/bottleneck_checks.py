@@ -5,7 +5,7 @@ from typing import Any
 
 from ...errors import shortened, suggestion
 from ...world.links.link import Side
-from ..bottleneck_section import DeviceNames
+from ..sections.bottleneck_section import DeviceNames
 from .document import Address, Document, place
 
 _SHARED = ("rate", "delay")

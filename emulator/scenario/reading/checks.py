@@ -17,9 +17,9 @@ from ...learning.models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD, Softsync
 from ...world.stop_conditions import CONDITIONS
-from ..devices import MOST_DEVICES, device_names
-from ..plugin_fields import CodecField, ScheduleField, SynchronizationField
-from ..training_section import TrainingSection
+from ..sections.devices import MOST_DEVICES, device_names
+from ..sections.plugin_fields import CodecField, ScheduleField, SynchronizationField
+from ..sections.training_section import TrainingSection
 from .aggregation_fit import check_aggregation
 from .bottleneck_checks import check_bottlenecks
 from .cut_fit import check_cut

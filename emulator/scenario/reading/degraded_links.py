@@ -1,9 +1,9 @@
 """Check of faults that add loss to a link: the loss model of the link must allow more loss."""
 
 from ...world.links.reshaping import reshaped
-from ..devices import Group
-from ..link_moments import link_faults
 from ..model import Scenario
+from ..sections.devices import Group
+from ..timeline.link_moments import link_faults
 from .document import Document
 
 

@@ -12,9 +12,9 @@ from ...schedules import Sequential
 from ...world.faults import FAULTS
 from ...world.faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...world.roles import SERVER
-from ..devices import RESERVED
-from ..durability import NONE
 from ..model import Scenario
+from ..sections.devices import RESERVED
+from ..sections.durability import NONE
 from .document import Address, Document, place
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from ...world.faults import Scheduled
-from ..episodes import EpisodeDraws
 from ..model import Scenario
-from ..timeline import horizon
+from ..timeline.compiled import horizon
+from ..timeline.episodes import EpisodeDraws
 from .document import Address, Document
 
 

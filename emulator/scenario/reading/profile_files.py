@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ScenarioError
-from ..fault_plan import FaultPlan, fault_plan
+from ..timeline.fault_plan import FaultPlan, fault_plan
 from .load import loads
 from .profiles import Kind, Library
 from .yaml_subset import read

@@ -6,7 +6,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from ..devices import device_names
+from ..sections.devices import device_names
 from .document import Address, Document
 
 MOST = 1_000

@@ -11,8 +11,8 @@ from ...learning.datasets import OwnDataset
 from ...learning.datasets.own import OwnDataError
 from ...learning.datasets.own.kept_data import resolved
 from ...learning.datasets.split import AnySplit
-from ..devices import Section
-from ..fields import Kinds
+from ..sections.devices import Section
+from ..sections.fields import Kinds
 from .dataset_files import PATHS, absolute_path, placed
 from .document import Document, Mark
 from .override import Override, override

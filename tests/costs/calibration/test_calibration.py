@@ -23,7 +23,7 @@ from emulator.costs.calibration import (
 from emulator.costs.calibration.record import described, find, read
 from emulator.errors import HostError
 from emulator.scenario import dump, loads
-from emulator.scenario.virtual_section import Virtual
+from emulator.scenario.sections.virtual_section import Virtual
 from emulator.units import Fraction, Seconds
 from emulator.world.laws import Fixed
 from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT, stored

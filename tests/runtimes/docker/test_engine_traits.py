@@ -18,7 +18,8 @@ from emulator.runtimes.docker.engine import client as connecting
 from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.engine_traits import LACKS, broken, lacks, refusal
-from emulator.scenario import Scenario, timeline
+from emulator.scenario import Scenario
+from emulator.scenario.timeline.compiled import timeline
 from emulator.shaping.features import Features
 from tests.fakes.small_scenario import small
 

@@ -26,7 +26,7 @@ from emulator.runtimes.docker.engine import exits
 from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario import Timed, loads
-from emulator.scenario.devices import MEMORY
+from emulator.scenario.sections.devices import MEMORY
 from tests.fakes.handmade_run import written
 from tests.fakes.plain_records import PlainRecord, plain, read
 from tests.runtimes.docker.test_configs import configs

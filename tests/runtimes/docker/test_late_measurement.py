@@ -35,8 +35,8 @@ from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.exits import Exit, Exits
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.runtimes.docker.nodelogs import NodeLogs
-from emulator.scenario import dump, loads, timeline
-from emulator.scenario.timeline import to_jsonl
+from emulator.scenario import dump, loads
+from emulator.scenario.timeline.compiled import timeline, to_jsonl
 from emulator.shaping.backend import Backend
 from tests.fakes.plain_records import full, plain, read
 

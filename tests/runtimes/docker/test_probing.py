@@ -6,7 +6,8 @@ from typing import Literal
 import pytest
 
 from emulator.runtimes.docker.engine.probing import cuts_needed
-from emulator.scenario import Device, Scenario, timeline
+from emulator.scenario import Device, Scenario
+from emulator.scenario.timeline.compiled import timeline
 from emulator.shaping.features import Features
 from emulator.world import faults
 from emulator.world.verbs import Action

@@ -19,7 +19,7 @@ from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.link_player import LinkPlayer
 from emulator.runtimes.virtual.links.network import build_links
 from emulator.scenario import Scenario, loads
-from emulator.scenario.link_changes import start_draw
+from emulator.scenario.timeline.link_changes import start_draw
 
 FRAME = Exact(1514, 1448)
 SLOWEST = 100

@@ -10,7 +10,7 @@ from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.link_player import LinkPlayer
 from emulator.runtimes.virtual.links.network import build_links
 from emulator.scenario import Scenario
-from emulator.scenario.link_changes import start_draw
+from emulator.scenario.timeline.link_changes import start_draw
 from emulator.world.links.link import FRAME
 from tests.fakes.small_scenario import small
 from tests.fakes.virtual_world import played

@@ -23,9 +23,9 @@ from ....node.config import (
 )
 from ....node.link.access_link import held, reshaping_of
 from ....scenario import Device, Scenario
-from ....scenario.bottleneck_section import Bottleneck
-from ....scenario.link_changes import start_draw
-from ....scenario.reshaped_links import reshaped_links
+from ....scenario.sections.bottleneck_section import Bottleneck
+from ....scenario.timeline.link_changes import start_draw
+from ....scenario.timeline.reshaped_links import reshaped_links
 from ....scenario.timeouts import answer_timeout, slowest_exchange
 from ....shaping import access, gateway
 from ....shaping.backend import Backend, boxed

@@ -16,7 +16,8 @@ from ....runs.data_split import split_data
 from ....runs.folder import RunFolder
 from ....runs.plugin_sources import plugin_sources
 from ....runs.results import replacing
-from ....scenario import Scenario, dump, timeline
+from ....scenario import Scenario, dump
+from ....scenario.timeline.compiled import timeline
 from ....shaping.backend import Backend
 from ....world.roles import SERVER
 from ..engine.client import connect

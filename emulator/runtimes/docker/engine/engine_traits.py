@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....scenario import Scenario, Timed
-from ....scenario.devices import MEMORY
+from ....scenario.sections.devices import MEMORY
 from ....world.verbs import row
 
 Document = Mapping[str, Any]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ....scenario import Scenario
-from ....scenario.link_changes import start_draw
+from ....scenario.timeline.link_changes import start_draw
 from ....world.links.link import Link
 from ....world.links.link_course import link_course
 from ..clock.heap import Heap

@@ -4,13 +4,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 
-from ..world.links.link import Link
-from ..world.links.link_course import silent_from
-from ..world.links.reshaping import VERB
-from ..world.verbs import Setting, row
+from ...world.links.link import Link
+from ...world.links.link_course import silent_from
+from ...world.links.reshaping import VERB
+from ...world.verbs import Setting, row
+from ..model import Scenario
+from .compiled import Timed
 from .link_changes import start_draw
-from .model import Scenario
-from .timeline import Timed
 
 
 def silent_links(scenario: Scenario, schedule: Iterable[Timed]) -> dict[str, float]:

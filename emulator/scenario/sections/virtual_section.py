@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from ..world.laws import Law
+from ...world.laws import Law
 from .dealt_steps import BatchTime, DealtStep
 from .devices import Section
 from .fields import AnyLaw

@@ -5,23 +5,23 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ..aggregation import Mean
-from ..core.plan import Cut
-from ..errors import ScenarioError
-from ..layout import Layout
-from ..learning.datasets import DATASETS, Description, OwnDataset, describe
-from ..learning.datasets.split import AnySplit, Iid
-from ..learning.learners.local_training import LocalTraining
-from ..learning.learners.own_export import own_model
-from ..learning.models import MODELS, Model
-from ..learning.models.layer_table import LayerTable
-from ..learning.models.own_model import LOSSES, ModelSource, OwnModel, source
-from ..modulation import Constant
-from ..optimizers import SGD
-from ..pulls import AnyPull, WholeModel
-from ..schedules import AnySchedule, Sequential
-from ..synchronization import Asynchronous, local_training
-from .algorithms import ALGORITHMS, name_of
+from ...aggregation import Mean
+from ...core.plan import Cut
+from ...errors import ScenarioError
+from ...layout import Layout
+from ...learning.datasets import DATASETS, Description, OwnDataset, describe
+from ...learning.datasets.split import AnySplit, Iid
+from ...learning.learners.local_training import LocalTraining
+from ...learning.learners.own_export import own_model
+from ...learning.models import MODELS, Model
+from ...learning.models.layer_table import LayerTable
+from ...learning.models.own_model import LOSSES, ModelSource, OwnModel, source
+from ...modulation import Constant
+from ...optimizers import SGD
+from ...pulls import AnyPull, WholeModel
+from ...schedules import AnySchedule, Sequential
+from ...synchronization import Asynchronous, local_training
+from ..algorithms import ALGORITHMS, name_of
 from .dataset_field import NameOrData
 from .devices import Section
 from .fields import Kinds, NamedOr, NameOrReference

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from ..errors import shortened
-from ..units import Bytes, Share
-from ..world.cpu_quota import LEAST
-from ..world.faults import FAMILY, FAULTS, Recurring
-from ..world.links.link import Link
-from ..world.roles import EVALUATOR, SERVER
+from ...errors import shortened
+from ...units import Bytes, Share
+from ...world.cpu_quota import LEAST
+from ...world.faults import FAMILY, FAULTS, Recurring
+from ...world.links.link import Link
+from ...world.roles import EVALUATOR, SERVER
 from .fault_fields import recurring
 from .fields import Kinds, NotEmpty, Profiled
 

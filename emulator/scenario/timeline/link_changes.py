@@ -4,14 +4,10 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from .. import chance
-from ..units import (
-    Rate,
-    Seconds,
-    three_digits,
-)
-from ..world.links.link import Side
-from ..world.links.traces.trace_statistics import statistics
+from ... import chance
+from ...units import Rate, Seconds, three_digits
+from ...world.links.link import Side
+from ...world.links.traces.trace_statistics import statistics
 
 _LISTED = 3
 """Steps of a side that a table lists; it counts the others."""

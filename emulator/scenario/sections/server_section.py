@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..world.links.link import Link
+from ...world.links.link import Link
 from .devices import Section
 from .durability import AnyDurability
 from .fields import Duration, Profiled

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from ..world.faults import Scheduled
-from ..world.links.link import Link
-from ..world.links.link_course import slowest
-from ..world.links.reshaping import VERB, reshaped
-from ..world.verbs import Setting
-from .model import Scenario
+from ...world.faults import Scheduled
+from ...world.links.link import Link
+from ...world.links.link_course import slowest
+from ...world.links.reshaping import VERB, reshaped
+from ...world.verbs import Setting
+from ..model import Scenario
 
 
 def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from itertools import count
 from random import Random
 
-from .. import chance
-from ..units import Seconds
-from ..world.faults import Interval, Scheduled
-from ..world.faults.occurrences import MOST_FAILURES
+from ... import chance
+from ...units import Seconds
+from ...world.faults import Interval, Scheduled
+from ...world.faults.occurrences import MOST_FAILURES
 
 
 class EpisodeDraws:

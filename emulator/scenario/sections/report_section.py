@@ -1,7 +1,7 @@
 """Section `report`: figures of users in the report of the run."""
 
+from ..figure_plugins import FigureField
 from .devices import Section
-from .figure_plugins import FigureField
 
 
 class ReportSection(Section):

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic_core import core_schema
 
-from ..learning.datasets import OwnDataset
-from ..plugins.python_file import NAME
+from ...learning.datasets import OwnDataset
+from ...plugins.python_file import NAME
 from .fields import Name
 
 _NAME, _OWN = "a name", "data of one's own"

@@ -8,10 +8,10 @@ from hashlib import sha256
 from heapq import nsmallest
 from typing import Any, TypeAlias
 
-from .. import chance
-from ..world.faults import Aimed, Scheduled
-from ..world.faults.schedule import ALL
-from ..world.roles import SERVER
+from ... import chance
+from ...world.faults import Aimed, Scheduled
+from ...world.faults.schedule import ALL
+from ...world.roles import SERVER
 from .devices import FailureProfile, Group
 
 Place: TypeAlias = tuple[str | int, ...]

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..world import laws
-from ..world.battery import BatteryConstants
-from ..world.roles import SERVER
+from ...world import laws
+from ...world.battery import BatteryConstants
+from ...world.roles import SERVER
+from ..model import Scenario
 from .availability_rows import AvailabilityRow, availability_rows
-from .model import Scenario
-from .timeline import Outage, horizon, outages
+from .compiled import Outage, horizon, outages
 
 
 @dataclass(frozen=True)

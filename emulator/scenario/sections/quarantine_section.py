@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..core.server.quarantine import QuarantineRule
-from ..units import Seconds
+from ...core.server.quarantine import QuarantineRule
+from ...units import Seconds
 from .devices import Section
 from .fields import Duration
 

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from ..errors import ScenarioError
-from ..log.records.fault_records import TimelineRecord
-from ..world import verbs
-from ..world.faults import Scheduled
-from ..world.roles import SERVER
-from ..world.verbs import Action
+from ...errors import ScenarioError
+from ...log.records.fault_records import TimelineRecord
+from ...world import verbs
+from ...world.faults import Scheduled
+from ...world.roles import SERVER
+from ...world.verbs import Action
+from ..model import Scenario
 from .episodes import EpisodeDraws
-from .model import Scenario
 
 HORIZON = 24 * 3600.0
 """Emulated seconds for which recurring faults are drawn when a scenario has no `stop.time`."""

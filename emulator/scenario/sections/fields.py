@@ -11,13 +11,13 @@ from typing import Annotated, Any, get_args
 from pydantic import AfterValidator
 from pydantic_core import core_schema
 
-from ..plugins import Family
-from ..plugins.python_file import PATTERN, is_reference
-from ..units import Seconds
-from ..world.laws import LAWS, Fixed, Law
-from ..world.links.link import Link
-from .own_plugins import read_own, schemas_of_own
-from .reading.wording import neither_name_nor_reference, not_among
+from ...plugins import Family
+from ...plugins.python_file import PATTERN, is_reference
+from ...units import Seconds
+from ...world.laws import LAWS, Fixed, Law
+from ...world.links.link import Link
+from ..own_plugins import read_own, schemas_of_own
+from ..reading.wording import neither_name_nor_reference, not_among
 
 _OWN_MODEL = (
     "Function in a Python file: a path from the scenario's folder, or in an option from the "

@@ -4,7 +4,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from ..world.laws import Law
+from ...world.laws import Law
 from .devices import Section
 from .fields import AnyLaw
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from .. import chance
-from ..world.faults import Scheduled
-from ..world.faults.availability import Availability, parted
-from .model import Scenario
-from .timeline import horizon
+from ... import chance
+from ...world.faults import Scheduled
+from ...world.faults.availability import Availability, parted
+from ..model import Scenario
+from .compiled import horizon
 
 ANEW = "drawn anew each time"
 """In place of the trace of a fault with `every` that draws one for each occurrence."""

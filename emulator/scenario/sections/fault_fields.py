@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import core_schema
 
-from ..units import Fraction, Seconds
-from ..world.faults import Aimed, Recurring, Scheduled, scheduled
-from ..world.faults.occurrences import WindowEnd
-from ..world.faults.schedule import ALL
+from ...units import Fraction, Seconds
+from ...world.faults import Aimed, Recurring, Scheduled, scheduled
+from ...world.faults.occurrences import WindowEnd
+from ...world.faults.schedule import ALL
+from ..reading.wording import quoted
 from .fields import AnyLaw, read_types
-from .reading.wording import quoted
 
 
 def _ordered(window: tuple[Seconds, WindowEnd]) -> tuple[Seconds, WindowEnd]:

@@ -5,8 +5,8 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic_core import core_schema
 
+from ..reading.wording import quoted
 from .devices import Section
-from .reading.wording import quoted
 
 AUTO = "auto"
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from ..world.links.bottleneck import SharedLink, SharedSide
+from ...world.links.bottleneck import SharedLink, SharedSide
 from .devices import Group, Section, device_name
 from .fields import NotEmpty
 

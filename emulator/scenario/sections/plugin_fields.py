@@ -2,7 +2,7 @@
 
 from typing import Annotated, TypeAlias
 
-from .. import aggregation, codecs, modulation, optimizers, schedules, synchronization
+from ... import aggregation, codecs, modulation, optimizers, schedules, synchronization
 from .fields import Kinds
 
 CodecField: TypeAlias = Annotated[codecs.AnyCodec, Kinds(family=codecs.FAMILY)]

@@ -4,10 +4,10 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic_core import core_schema
 
-from ..core.plan import Durability
+from ...core.plan import Durability
+from ..reading.wording import not_among
 from .devices import Section
 from .fields import Duration, Name
-from .reading.wording import not_among
 
 NONE, UPDATE = "none", "update"
 _EVERY = "every: TIME"

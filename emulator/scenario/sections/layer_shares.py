@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ..errors import counted
-from ..learning.models.layer_table import LayerTable
+from ...errors import counted
+from ...learning.models.layer_table import LayerTable
 from .devices import Section
 from .fields import NotEmpty
 

@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic_core import core_schema
 
-from ..core.plan import Cut
-from ..layout import Layout
-from ..learning.models import Model
+from ...core.plan import Cut
+from ...layout import Layout
+from ...learning.models import Model
+from ..reading.wording import not_among, quoted
 from .devices import Section
 from .fields import Name
-from .reading.wording import not_among, quoted
 
 SERVER = "server"
 _PLACES = {SERVER: "Cut before the first dense layer: the server holds all later layers."}
