@@ -9,12 +9,11 @@ out of steps. A run without any update fails, and so does one without some devic
 import math
 from collections.abc import Iterable
 
-from ..codecs import Dense
 from ..core.cut.cut_exchange import PATIENCE
 from ..core.server.parameter_server import GATHERING
 from ..costs.compute_groups import compute_groups
+from ..costs.exchange import lower_bounds
 from ..errors import counted, first_of
-from ..pulls import WholeModel as Whole
 from ..scenario.model import Scenario
 from ..scenario.sections.devices import Group
 from ..scenario.startup import boot_time
@@ -22,8 +21,6 @@ from ..scenario.timeouts import largest_at_the_cut
 from ..schedules import Sequential
 from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD
 from ..units import Seconds, Share
-from ..world.links.link import Side
-from ..world.links.link_course import side_course
 from .finding import Finding, StepTime, warning
 
 SYNCHRONIZATION = "training.synchronization"
@@ -46,7 +43,11 @@ def late_groups(scenario: Scenario, step: StepTime | None) -> list[Finding]:
             "this host: `emulate calibrate FILE` measures how long a mini-batch takes"
         )
         return [Finding("warning", SYNCHRONIZATION, text)]
-    texts = (_warning(scenario, group, step, rounds.patience) for group in scenario.devices)
+    bounds = lower_bounds(scenario)
+    texts = (
+        _warning(scenario, group, step, rounds.patience, bounds[group.name].seconds())
+        for group in scenario.devices
+    )
     return [Finding("warning", SYNCHRONIZATION, text) for text in texts if text]
 
 
@@ -63,9 +64,8 @@ def too_short(scenario: Scenario, step: StepTime | None) -> list[Finding]:
         training.synchronization, ComputeGroups
     )
     batch = step.seconds * _batches(scenario) if step and apart else 0.0
-    times = {
-        group.name: batch / _core(group) + _first(scenario, group) for group in scenario.devices
-    }
+    bounds = lower_bounds(scenario, first=True)
+    times = {g.name: batch / g.core + bounds[g.name].seconds() for g in scenario.devices}
     fastest = min(times, key=times.__getitem__)
     if times[fastest] <= scenario.stop.time:
         return []
@@ -96,9 +96,10 @@ def slow_starts(scenario: Scenario, timeout: float = GATHERING) -> list[Finding]
     return [warning("cpu", why)]
 
 
-def _warning(scenario: Scenario, group: Group, step: StepTime, patience: Seconds) -> str:
-    compute = _batches(scenario) * step.seconds / _core(group)
-    carried = _carried(scenario, group)
+def _warning(
+    scenario: Scenario, group: Group, step: StepTime, patience: Seconds, carried: float
+) -> str:
+    compute = _batches(scenario) * step.seconds / group.core
     if compute + carried <= patience:
         return ""
     return (
@@ -115,7 +116,7 @@ def _left_out(scenario: Scenario, step: StepTime | None) -> Iterable[str]:
     patience = getattr(synchronization, "patience", None)
     if patience is None:
         return
-    times = {group.name: _update_time(scenario, group, step) for group in scenario.devices}
+    times = _update_times(scenario, step)
     kind = getattr(synchronization, "kind", "synchronization")
     for name, fastest in _waited_for(scenario, times, patience).items():
         source = f" ({step.source})" if step else ", of its messages alone"
@@ -127,8 +128,8 @@ def _left_out(scenario: Scenario, step: StepTime | None) -> Iterable[str]:
         )
 
 
-def _update_time(scenario: Scenario, group: Group, step: StepTime | None) -> float:
-    """Return the seconds of a pull, a mini-batch and a push of a device of `group`.
+def _update_times(scenario: Scenario, step: StepTime | None) -> dict[str, float]:
+    """Return a lower bound, in seconds, on a pull, a mini-batch and a push of a device, by group.
 
     Members of compute groups share a mini-batch. With a schedule that cuts messages, computing and
     transfers overlap: the longer of the two counts.
@@ -136,9 +137,12 @@ def _update_time(scenario: Scenario, group: Group, step: StepTime | None) -> flo
     training, share = scenario.training, 1.0
     if isinstance(training.synchronization, ComputeGroups):
         share = training.synchronization.groups / len(scenario.nodes)
-    compute = share * _batches(scenario) * step.seconds / _core(group) if step else 0.0
-    parts = compute, _carried(scenario, group) + _crossing(scenario, group, share)
-    return sum(parts) if training.cutting == Sequential() else max(parts)
+    bounds, times = lower_bounds(scenario), {}
+    for group in scenario.devices:
+        compute = share * _batches(scenario) * step.seconds / group.core if step else 0.0
+        parts = compute, bounds[group.name].seconds(share * training.batch_size)
+        times[group.name] = sum(parts) if training.cutting == Sequential() else max(parts)
+    return times
 
 
 def _waited_for(scenario: Scenario, times: dict[str, float], patience: float) -> dict[str, str]:
@@ -193,53 +197,6 @@ def _late_answers(scenario: Scenario) -> Iterable[Finding]:
                 f"of {group.name} are lost: make its link faster, or batch_size smaller"
             )
             yield Finding("warning", "training.fully_connected", text)
-
-
-def _crossing(scenario: Scenario, group: Group, share: float) -> float:
-    """Return the seconds for a `share` of what crosses the cut for a mini-batch, on the link of
-    `group`; 0 without a cut."""
-    sizes = largest_at_the_cut(scenario)
-    if sizes is None:
-        return 0.0
-    up, down = round(share * sizes.up), round(share * sizes.down)
-    return group.link.up.transfer(up) + group.link.down.transfer(down)
-
-
-def _core(group: Group) -> float:
-    """Return the share of a core that a worker of `group` can use."""
-    cpu = None if group.profile is None else group.profile.cpu
-    return 1.0 if cpu is None else min(1.0, cpu)
-
-
-def _carried(scenario: Scenario, group: Group) -> float:
-    """Return a lower bound, in seconds, on the time that a model and an update take on the link of
-    one device of `group`.
-
-    A message counts 0 bytes where its size depends on the gradient's values (sparse updates,
-    delta pulls).
-    """
-    training, model = scenario.training, 4 * scenario.training.device_layout.size
-    pull = group.link.down.transfer(model if training.pull == Whole() else 0)
-    return pull + group.link.up.transfer(model if training.codec == Dense() else 0)
-
-
-def _first(scenario: Scenario, group: Group) -> float:
-    """Return a lower bound, in seconds, on the transfers of the first model and the first update.
-
-    The first model is whole in every coding of pulls.
-    """
-    training, server = scenario.training, scenario.server.link
-    entries = training.device_layout.size
-    pull = entries * (2 if training.pull.values == "f16" else 4)
-    push = entries * 4 if training.codec == Dense() else 0
-    ways = (group.link.down, server.up, pull), (group.link.up, server.down, push)
-    return sum(max(_least(own, size), _least(far, size)) for own, far, size in ways)
-
-
-def _least(side: Side, size: int) -> float:
-    if not side.changes:
-        return side.transfer(size)
-    return min(each.transfer(size) for each in side_course(side).sides)
 
 
 def _batches(scenario: Scenario) -> int:

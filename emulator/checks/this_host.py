@@ -3,9 +3,8 @@
 import os
 from collections.abc import Iterator
 
-from ..costs.computing_times import times_known
+from ..costs.computing_times import layers_known, times_known
 from ..costs.host_dilation import STEPS, core_demand, too_few
-from ..costs.layer_calibration import layers_known
 from ..errors import HostError
 from ..learning.learners.export import tensorflow_version
 from ..learning.models import OwnModel

@@ -2,20 +2,15 @@
 
 With `assign: speed` devices are sorted by the expected time of an iteration, the fastest first;
 equal devices keep the file's order. The time has two parts: computing a device's share of a
-mini-batch within its CPU quota, and carrying a model down and an update up through its link and the
-server's, without other traffic. Of a cut model the device's part counts, and the bytes that cross
-the cut are carried too. The section `virtual` and calibrations do not count, so that both runtimes,
-on every host, form the same groups.
+mini-batch within its CPU quota, and an exchange with the server, as `exchange.py` reckons it. Of a
+cut model the device's part counts, and the bytes that cross the cut are carried too. The section
+`virtual` and calibrations do not count, so that both runtimes, on every host, form the same groups.
 """
 
-from ..core.cut.crossing_bytes import crossing_bytes
-from ..core.scheduling.prior_costs import through
-from ..pulls import floats
 from ..scenario import Scenario
-from ..scenario.sections.devices import Group
 from ..synchronization import ComputeGroups
 from ..synchronization.groups import blocks, dealt
-from .layer_costs import update_sizes
+from .exchange import exchanges
 
 OPERATIONS = 6
 """Operations for each parameter and example: 2 in the forward pass, 4 in the backward pass."""
@@ -58,32 +53,11 @@ def _iteration_times(scenario: Scenario, share: float) -> dict[str, float]:
 
     `share` is a device's mean share of a mini-batch.
     """
-    training = scenario.training
-    layout, examples = training.device_layout, training.batch_size * share
-    compute = OPERATIONS * layout.size * examples / SPEED
-    down = float(floats.width(training.pull.values)) * layout.size
-    up = sum(update_sizes(training.codec, layout))
-    if training.cut is not None:
-        crossing = crossing_bytes(training.network, training.cut, 1)
-        down, up = down + examples * crossing.down, up + examples * crossing.up
+    examples = scenario.training.batch_size * share
+    compute = OPERATIONS * scenario.training.device_layout.size * examples / SPEED
+    times = {name: exchange.seconds(examples) for name, exchange in exchanges(scenario).items()}
     return {
-        name: seconds
+        name: compute / group.core + times[group.name]
         for group in scenario.devices
-        for seconds in [_iteration_time(scenario, group, compute, down, up)]
         for name in group.names
     }
-
-
-def _iteration_time(
-    scenario: Scenario, group: Group, compute: float, received: float, sent: float
-) -> float:
-    """Return the seconds of `compute` seconds of a core, and of the bytes `received` and `sent`."""
-    cpu = group.profile.cpu if group.profile else None
-    down = through(group.link.down, scenario.server.link.up)
-    up = through(group.link.up, scenario.server.link.down)
-    carried = received * down.pace + sent * up.pace
-    return (
-        compute / min(1.0, float(cpu or 1))
-        + carried
-        + sum(way.setup + way.delay for way in (down, up))
-    )

@@ -12,10 +12,10 @@ from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
 from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes, value_width
 from ..layout import Layout
-from ..pulls import floats
 from ..scenario import Scenario
 from ..scenario.sections.fully_connected import layer_names
 from .compute_groups import dealt_sizes
+from .exchange import pulled
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,8 @@ def cut_traffic(scenario: Scenario) -> CutTraffic | None:
     if cut is None:
         return None
     model, (rows, *fewer) = training.network, dealt_sizes(scenario)
-    width = floats.width(training.pull.values)
     device, whole = (
-        PartTraffic(part.size, _push(training.codec, part), width * part.size)
+        PartTraffic(part.size, _push(training.codec, part), pulled(training, part))
         for part in (training.device_layout, training.layout)
     )
     return CutTraffic(

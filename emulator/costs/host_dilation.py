@@ -9,9 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..core.scheduling.prior_costs import LinkEstimate, through
 from ..log.verdicts.host_shortage import is_short
-from ..pulls import floats
 from ..scenario import Scenario
 from ..scenario.sections.devices import Group
 from ..scenario.sections.time_section import AUTO, MOST, TimeSection
@@ -22,9 +20,8 @@ from ..shaping.tc import SUPERPACKET, segments
 from ..synchronization import Asynchronous
 from ..units import Rate
 from ..world.links.link import ETHERNET, SEGMENT, Side
-from .calibration import known
-from .computing_times import known_time
-from .layer_costs import update_sizes
+from .computing_times import known, known_time
+from .exchange import ExchangeSizes, exchanges
 
 ROOM = 0.8
 """Share of the host's cores that devices and server may want together. The rest is for the engine,
@@ -80,26 +77,23 @@ def core_demand(scenario: Scenario) -> CoreDemand:
     quotas.
     """
     groups = scenario.devices
-    shares = [1.0 if group.profile is None else float(group.profile.cpu or 1) for group in groups]
-    counts = [group.count or 1 for group in groups]
-    quotas = sum(share * count for share, count in zip(shares, counts, strict=True))
+    quotas = sum(group.core * (group.count or 1) for group in groups)
     training = scenario.training
     step, serve = known_time(scenario, training.batch_size), _serve(scenario)
     whole = training.cutting == Sequential() and training.cut is None
     if step is None or not whole or training.synchronization != Asynchronous():
         return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
-    push = sum(update_sizes(training.codec, training.layout))
-    pull = float(floats.width(training.pull.values)) * training.layout.size
     devices = rate = packets = 0.0
-    for group, share, count in zip(groups, shares, counts, strict=True):
+    for group, exchange in zip(groups, exchanges(scenario).values(), strict=True):
         # a device that has rested does a short step at full speed, within its quota's budget
-        bursts = step + serve + _carried(scenario, group, pull, push)
-        iteration = max(step / min(1.0, share), bursts)
+        bursts = step + exchange.seconds(serve=serve)
+        iteration = max(step / group.core, bursts)
         if not iteration:  # `virtual.step` is zero, and nothing else takes time
             return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
-        devices += count * min(share, step / iteration)
+        count = group.count or 1
+        devices += count * min(group.core, step / iteration)
         rate += count / iteration
-        packets += count / iteration * _packets(scenario, group, pull, push)
+        packets += count / iteration * _packets(scenario, group, exchange.sizes)
     server = min(1.0, rate * serve)
     return CoreDemand(round(devices, 6), round(server, 6), STEPS, round(packets, 6))
 
@@ -111,30 +105,17 @@ def _serve(scenario: Scenario) -> float:
         return given.mean
     if scenario.virtual.step is not None or not isinstance(training.model, str):
         return 0.0
-    measured = known(
-        training.trainable,
-        training.batch_size,
-        training.codec,
-        error_feedback=training.error_feedback,
-    )
+    measured = known(scenario, training.batch_size)
     return 0.0 if measured is None else measured.serve.mean
 
 
-def _carried(scenario: Scenario, group: Group, pull: float, push: float) -> float:
-    """Return the seconds that a question, a model of `pull` bytes and an update of `push` bytes
-    are under way on the path of a device of `group`, without other traffic."""
-    server = scenario.server.link
-    up, down = through(group.link.up, server.down), through(group.link.down, server.up)
-    return _time(up, 0.0) + _time(down, pull) + _time(up, push)
-
-
-def _packets(scenario: Scenario, group: Group, pull: float, push: float) -> float:
+def _packets(scenario: Scenario, group: Group, sizes: ExchangeSizes) -> float:
     """Return the seconds of a core for the packets of an iteration on a device of `group`."""
     server, own = scenario.server.link, group.link
     links = [each.link for each in scenario.devices]
     sent = _frames(server.up, [link.down for link in links], [link.up.rate for link in links])
     pushed = _frames(own.up, [server.down], [own.down.rate])
-    ways = [((server.up, own.down), sent, pull), ((own.up, server.down), pushed, push)]
+    ways = [((server.up, own.down), sent, sizes.pull), ((own.up, server.down), pushed, sizes.push)]
     return sum(_each(sides, frames) * size / SEGMENT for sides, frames, size in ways)
 
 
@@ -153,10 +134,6 @@ def _each(sides: Sequence[Side], frames: int) -> float:
     if any(side.rate is not None for side in sides):
         return max(FRAME, PACKET / frames)
     return FRAME if any(side.shaped for side in sides) else 0.0
-
-
-def _time(path: LinkEstimate, size: float) -> float:
-    return path.setup + path.pace * size + path.delay
 
 
 def with_dilation(scenario: Scenario, cores: float) -> Scenario:

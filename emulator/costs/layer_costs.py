@@ -4,25 +4,20 @@ A device's first plan is made from these costs, and so is a plan without a run. 
 device's link and the server's link without other traffic.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
-from ..codecs.base import Codec
-from ..codecs.expected_update import expected_update
-from ..core import wire
 from ..core.scheduling.prior_costs import PriorCosts, least_pace, through
-from ..core.wire.framing import Form
-from ..core.wire.messages import ModelSegment
 from ..layout import Layout
 from ..pulls import floats
-from ..scenario.model import Scenario
+from ..scenario import Scenario
 from ..scenario.sections.devices import Group
-
-_TYPICAL = 1000
-"""A version and a ticket, which take as many bytes as most of a run's."""
-_ENTRIES = 256
-"""Entries of an array long enough for the longer framing."""
+from ..scenario.sections.layer_shares import LayerShares
+from ..schedules import Sequential
+from ..units import Seconds
+from ..world.laws import Fixed
+from . import calibration
+from .compute_groups import dealt_batches, dealt_sizes
+from .exchange import segment_head, update_sizes
 
 
 def expected_costs(
@@ -42,8 +37,7 @@ def expected_costs(
     virtual, size = scenario.virtual, scenario.training.batch_size
     if virtual.step is None or virtual.layers is None:
         raise TypeError("virtual.step and virtual.layers must be known")
-    cpu = group.profile.cpu if group.profile else None
-    step = virtual.time_of(examples or size, size).mean / min(1.0, float(cpu or 1))
+    step = virtual.time_of(examples or size, size).mean / group.core
     forward, backward = virtual.layers.parts
     server = scenario.server.link
     down, up = (group.link.down, server.up), (group.link.up, server.down)
@@ -56,28 +50,44 @@ def expected_costs(
         push=tuple(push),
         down=through(*down),
         up=through(*up),
-        head=_head(Form(scenario.server.encrypt)),
+        head=segment_head(scenario),
         least_down=least_pace(*down),
         least_up=least_pace(*up),
     )
 
 
-def update_sizes(codec: Codec, layout: Layout) -> tuple[float, ...]:
-    """Return the expected bytes of the layers' gradients after encoding by `codec`."""
-    known: dict[tuple[tuple[str, tuple[int, ...]], ...], float] = {}
-    sizes = []
-    for layer in range(1, len(layout.layers) + 1):
-        part = layout.part((layer, layer))
-        # deep networks repeat their layers, and a codec sees only kinds and shapes of variables
-        alike = tuple((variable.kind, variable.shape) for variable in part.variables)
-        if alike not in known:
-            known[alike] = float(sum(map(len, expected_update(codec, part))))
-        sizes.append(known[alike])
-    return tuple(sizes)
+def device_costs(
+    scenario: Scenario, layout: Layout, push: Sequence[float]
+) -> dict[str, PriorCosts]:
+    """Return the costs on each device by name; arguments as of `expected_costs`."""
+    batches = dealt_batches(scenario)
+    found: dict[tuple[int, int | None], PriorCosts] = {}  # equal devices share their costs
+    costs = {}
+    for number, group in enumerate(scenario.devices):
+        for name in group.names:
+            key = number, batches.get(name)
+            if key not in found:
+                found[key] = expected_costs(scenario, group, layout, push, batches.get(name))
+            costs[name] = found[key]
+    return costs
 
 
-def _head(form: Form) -> float:
-    """Return the bytes on the wire of a segment beside its parameters."""
-    theta = np.zeros(_ENTRIES, np.float32)
-    piece = ModelSegment(_TYPICAL, _TYPICAL, (1, 1), theta)
-    return float(wire.size(piece, form) - theta.nbytes)
+def first_costs(scenario: Scenario, tell: Callable[[str], None]) -> Mapping[str, PriorCosts]:
+    """Return the costs of an iteration of each device, by name; {} if models travel whole.
+
+    The computing times are those of this host's calibration of layers, which is made now if there
+    is none; `tell` is called with the name of a step that takes seconds. Raises a HostError if the
+    host lacks something that the measurement needs.
+    """
+    training = scenario.training
+    if training.cutting == Sequential():
+        return {}
+    size = dealt_sizes(scenario)[0]
+    measured = calibration.layer_seconds(training.trainable, size, tell)
+    # the scenario's own `step` and `layers` are assumptions of virtual time
+    step = Fixed(Seconds(measured.gradient * training.batch_size / size))
+    shares = LayerShares(forward=measured.forward, backward=measured.backward)
+    virtual = scenario.virtual.model_copy(update={"step": step, "dealt": None, "layers": shares})
+    resolved = scenario.model_copy(update={"virtual": virtual})
+    push = update_sizes(training.codec, training.layout)
+    return device_costs(resolved, training.layout, push)

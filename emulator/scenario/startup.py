@@ -5,6 +5,7 @@ with Docker 20.10, `mnist-cnn` and up to 60 devices: 0.71 to 1.09 s of CPU for a
 for the engine and the container's shim.
 """
 
+from ..world.cpu_quota import core_share
 from .demand import beside_devices
 from .model import Scenario
 
@@ -27,9 +28,8 @@ def startup_time(scenario: Scenario, cores: float) -> float:
 
 
 def boot_time(cpu: float | None) -> float:
-    """Return the seconds of a boot under the quota `cpu`: a boot has one thread, so it uses at most
-    a core."""
-    return BOOT if cpu is None else BOOT / min(1.0, cpu)
+    """Return the seconds of a boot under the quota `cpu`."""
+    return BOOT / core_share(cpu)
 
 
 def _slowest(scenario: Scenario) -> float:

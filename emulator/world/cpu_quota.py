@@ -15,6 +15,14 @@ _ROUNDING = 1e-12
 """Seconds that count as none: the binary remainder of a budget that fits in decimal."""
 
 
+def core_share(cpu: float | None) -> float:
+    """Return the share of a core that a worker can use under the quota `cpu`: it has one thread.
+
+    None stands for no quota.
+    """
+    return 1.0 if cpu is None else min(1.0, cpu)
+
+
 def throttled(cpu: float | None, factor: float) -> float:
     """Return the quota, in cores, of a device whose own quota `cpu` is multiplied by `factor`.
 

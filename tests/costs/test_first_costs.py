@@ -6,7 +6,7 @@ import pytest
 
 from emulator.costs import calibration
 from emulator.costs.calibration import LayerSeconds
-from emulator.costs.first_costs import first_costs
+from emulator.costs.layer_costs import first_costs
 from emulator.scenario import loads
 from emulator.world.links.link import FRAME
 

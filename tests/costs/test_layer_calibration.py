@@ -4,7 +4,7 @@ import pytest
 
 from emulator.costs import calibration
 from emulator.costs.calibration import LayerSeconds
-from emulator.costs.layer_calibration import layers_known, with_layers
+from emulator.costs.computing_times import layers_known, with_layers
 from emulator.scenario.sections.layer_shares import LayerShares
 from emulator.schedules import DynaComm
 from tests.fakes.small_scenario import small

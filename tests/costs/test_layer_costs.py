@@ -6,7 +6,8 @@ from emulator.codecs import Dense, TopK
 from emulator.codecs.expected_update import expected_update
 from emulator.core import wire
 from emulator.core.wire.messages import ModelSegment
-from emulator.costs.layer_costs import expected_costs, update_sizes
+from emulator.costs.exchange import update_sizes
+from emulator.costs.layer_costs import expected_costs
 from emulator.learning import models
 from emulator.units import Fraction
 from emulator.world.links.link import FRAME

@@ -7,8 +7,8 @@ import pytest
 from emulator.codecs import Dense
 from emulator.costs import calibration
 from emulator.costs.calibration import Calibration
+from emulator.costs.computing_times import step_times
 from emulator.costs.prediction import hardware_efficiency, prediction_facts
-from emulator.costs.step_times import step_times
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, loads
 from emulator.units import Seconds

@@ -124,7 +124,8 @@ def _planned(
     if given is not None:
         return [PlannedSchedules(name, given) for name in groups]
     from ...costs.compute_groups import dealt_batches
-    from ...costs.layer_costs import expected_costs, update_sizes
+    from ...costs.exchange import update_sizes
+    from ...costs.layer_costs import expected_costs
 
     scenario = _timed(scenario, batch_size)
     layout = scenario.training.layout
@@ -166,7 +167,7 @@ def _chosen(scenario: "Scenario", device: str | None) -> "dict[str, Group]":
 
 def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
     """Return `scenario` with `batch_size`, a step and the layers' shares of the step."""
-    from ...costs.layer_calibration import with_layers
+    from ...costs.computing_times import with_layers
     from ...runs.conductor import ProgressView
     from ...runtimes.virtual.play_virtual import resolve
     from ...units import Seconds

@@ -18,6 +18,10 @@ class LinkEstimate(msgspec.Struct, frozen=True):
     """Seconds of propagation. No measurement tells it from a server that answers late, so it stays
     as the scenario states it."""
 
+    def seconds(self, size: float) -> float:
+        """Return the seconds until a message of `size` bytes has arrived."""
+        return self.setup + size * self.pace + self.delay
+
     @property
     def rate(self) -> float | None:
         """Bits per second of Ethernet frames, as a scenario states rates; None: no rate."""

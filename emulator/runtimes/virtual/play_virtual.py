@@ -11,8 +11,7 @@ from ...checks.preflight import preflight
 from ...core import assembly
 from ...core.plan import Plan
 from ...core.server.parameter_server import ParameterServer
-from ...costs.computing_times import with_times
-from ...costs.layer_calibration import needs_layers, with_layers
+from ...costs.computing_times import needs_layers, with_layers, with_times
 from ...costs.prediction import prediction_facts
 from ...errors import EmulatorError
 from ...log.lines import read

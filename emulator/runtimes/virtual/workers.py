@@ -8,8 +8,8 @@ from ...core.plan import WorkerPlan
 from ...core.scheduling.scheduler import Scheduler
 from ...core.worker.layered_worker import layered_worker
 from ...core.worker.worker import worker
-from ...costs.device_costs import device_costs
-from ...costs.layer_costs import update_sizes
+from ...costs.exchange import update_sizes
+from ...costs.layer_costs import device_costs
 from ...layout import Layout
 from ...log.writing import RunLog
 from ...scenario import Scenario

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ...errors import shortened
 from ...units import Bytes, Share
-from ...world.cpu_quota import LEAST
+from ...world.cpu_quota import LEAST, core_share
 from ...world.faults import FAMILY, FAULTS, Recurring
 from ...world.links.link import Link
 from ...world.roles import EVALUATOR, SERVER
@@ -127,6 +127,11 @@ class Group(Section):
     def names(self) -> tuple[str, ...]:
         """Names of the group's devices, in order."""
         return device_names(self.name, self.count)
+
+    @property
+    def core(self) -> float:
+        """Share of a core that the worker of each device can use."""
+        return core_share(None if self.profile is None else self.profile.cpu)
 
 
 def device_names(name: str, count: int | None) -> tuple[str, ...]:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core.scheduling.prior_costs import LinkEstimate, PriorCosts
-from ...costs.layer_calibration import with_layers
-from ...costs.layer_costs import expected_costs, update_sizes
+from ...costs.computing_times import with_layers
+from ...costs.exchange import update_sizes
+from ...costs.layer_costs import expected_costs
 from ...scenario import load
 from ...schedules import DynaComm, IBatch, LayerByLayer, LayerCosts, Schedule, Sequential, cut
 from ...schedules.timing import PhaseTiming, iteration

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from ....costs.first_costs import first_costs
+from ....costs.layer_costs import first_costs
 from ....learning.datasets import shard
 from ....learning.models import OwnModel
 from ....machine import congestion, packet_sizes

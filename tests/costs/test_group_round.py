@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 
-from emulator.costs.quota_rounds import PacedMember, mean_round
-from emulator.costs.slowest_member import TimedMember, served, slowest
+from emulator.costs.group_round import PacedMember, TimedMember, mean_round, served, slowest
 from emulator.units import Seconds
 from emulator.world.laws import Exponential, Fixed, LogNormal, Normal, Uniform, Weibull
 
@@ -63,8 +62,8 @@ def test_every_law_agrees_with_its_draws(law):
     assert slowest(members) == pytest.approx(sum(drawn) / len(drawn), rel=0.04)
 
 
-def paced(work, cpu, before=0.0):
-    return PacedMember(before, 1.0, Fixed(Seconds(work)), 0.0, cpu)
+def paced(work, core, before=0.0):
+    return PacedMember(before, 1.0, Fixed(Seconds(work)), 0.0, core)
 
 
 def test_a_step_within_the_budget_is_not_slowed_down():
@@ -82,13 +81,13 @@ def test_a_wait_within_a_period_costs_a_limited_device_nothing():
 
 
 def test_a_round_waits_for_the_slowest():
-    members = [paced(0.01, None), paced(0.01, None, before=0.3), paced(0.05, 0.5)]
+    members = [paced(0.01, 1.0), paced(0.01, 1.0, before=0.3), paced(0.05, 0.5)]
     assert mean_round(members) == pytest.approx(0.31)
 
 
 def test_equal_updates_are_served_one_after_the_other():
     assert served([TimedMember(1, 1, Fixed(Seconds(2)), 4)], 0.5) == pytest.approx(3 + 4 * 0.5)
-    rounds = mean_round([paced(3, None)] * 4, serve=0.5)
+    rounds = mean_round([paced(3, 1.0)] * 4, serve=0.5)
     assert rounds == pytest.approx(3 + 4 * 0.5)
 
 

@@ -1,14 +1,18 @@
-"""The mean time of the slowest member of a compute group: order statistics of random times.
+"""The mean time of a round of a compute group: its slowest member, and the server's work.
 
 A member's time is `shift` + `scale` · X, where X has a law of `world/laws.py` and all members draw
 on their own. The mean of the largest time is the integral of 1 - F_1(t) ··· F_k(t) over t ≥ 0.
 
 The server serves the updates of a group one after the other. It begins with the first to arrive, so
 a group with random times is done sooner than all of its services after the last arrival.
+
+A CPU quota is a budget for each period of 100 ms, so the time of a step depends on how long the
+device has rested: no formula in the mean time of a step tells it. With quotas rounds are played on
+the kernel's rule.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -17,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import chance
+from ..world.cpu_quota import Quota
 from ..world.laws import Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
 
 Floats = NDArray[np.float64]
@@ -29,6 +34,10 @@ _BEFORE = 1 - 1e-12
 """A fixed time times this number is the last moment before it, for the integral."""
 _ROUNDS, _DRAWS = 4000, 400_000
 """Rounds that are drawn, fewer of them with many members: so many draws at most."""
+_PACED, _FIRST = 400, 20
+"""Rounds that are played with quotas, and those of them that do not count: budgets settle."""
+_STEPS = 200_000
+"""Steps that are played at most; a group with many members plays fewer rounds."""
 
 
 @dataclass(frozen=True)
@@ -176,3 +185,52 @@ def _quantiles(law: Law) -> Floats:
 @lru_cache
 def _inverse_normal() -> Floats:
     return np.array([_STANDARD.inv_cdf(level) for level in _LEVELS])
+
+
+# -- CPU quotas ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PacedMember:
+    """A member of a group: model down, step, update up."""
+
+    before: float
+    """Seconds from the server's answer to the model's arrival."""
+    scale: float
+    """Factor of the step, the share of a mini-batch."""
+    law: Law
+    """Law of the step, in seconds of a whole core."""
+    after: float
+    """Seconds from the end of the step to the update's arrival."""
+    core: float
+    """Share of a core that the device can use."""
+
+
+def mean_round(members: Sequence[PacedMember], serve: float = 0.0, rest: float = 0.0) -> float:
+    """Return the mean seconds from the server's answer until it has served all updates.
+
+    The server serves an update for `serve` seconds, in the order of arrival. The answer to the next
+    round leaves `rest` seconds later, as other groups are at the server.
+    """
+    dice = chance.stream(chance.predicted_rounds())
+    quotas = [Quota(member.core) if member.core < 1 else None for member in members]
+    rounds = max(_FIRST + 10, min(_PACED, _STEPS // len(members)))
+    works = [member.scale * draws(member.law, dice, (rounds,)) for member in members]
+    now, counted = 0.0, 0.0
+    for number in range(rounds):
+        arrivals = [
+            _arrival(member, quota, now, float(work[number]))
+            for member, quota, work in zip(members, quotas, works, strict=True)
+        ]
+        done = float(last_served(np.array([arrivals]), serve)[0])
+        if number >= _FIRST:
+            counted += done - now
+        now = done + rest
+    return counted / (rounds - _FIRST)
+
+
+def _arrival(member: PacedMember, quota: Quota | None, now: float, work: float) -> float:
+    """Return when the update of `member` arrives after an answer at `now`."""
+    began = now + member.before
+    end = began + work if quota is None else quota.finish(began, work)
+    return end + member.after
