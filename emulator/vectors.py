@@ -15,6 +15,8 @@ Buffer: TypeAlias = bytes | memoryview
 """Bytes of one frame. A memoryview must have items of one byte, so that `len` counts bytes."""
 Frames: TypeAlias = Sequence[Buffer]
 """The frames of one encoded gradient or model, in the order of their codec."""
+LARGEST_F16 = np.float32(65_504)
+"""Largest finite number of half precision; a larger value is sent as this one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator
 
 from ..scenario import Scenario
-from ..scenario.timeline.link_moments import WAYS, link_moments
+from ..scenario.timeline.link_moments import link_moments
 from ..shaping.bounds import SLOWEST, out_of_bounds
 from ..units import Rate
 from ..world.laws import Fixed, Law, Uniform
-from ..world.links.link import ETHERNET, Side
+from ..world.links.link import ETHERNET, WAYS, Side
 from .finding import Finding, refusal, warning
 
 

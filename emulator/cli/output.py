@@ -123,6 +123,11 @@ def echo_json(content: Any, **how: Any) -> None:
     click.echo(json.dumps(content, **{"indent": 2, **how}))
 
 
+def tell_step(step: str) -> None:
+    """Print on standard error the `step` that begins, as `compiling ...`."""
+    click.echo(f"{step} ...", err=True)
+
+
 def emit(as_json: bool, plain: Any, show: Callable[[], object], **how: Any) -> None:
     """Print what a command has found: `plain` with `--json`, else by calling `show`.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..log.verdicts.host_shortage import is_short
 from ..scenario import Scenario
 from ..scenario.sections.devices import Group
-from ..scenario.sections.time_section import AUTO, MOST, TimeSection
+from ..scenario.sections.time_section import AUTO, MOST_DILATION, TimeSection
 from ..schedules import Sequential
 from ..shaping.backend import Backend
 from ..shaping.full_packets import filled
@@ -65,7 +65,7 @@ class CoreDemand:
     def needed(self, cores: float) -> float:
         """Return the smallest dilation, in tenths, with which `cores` cores suffice; 1 or more."""
         wanted = self.cores / (ROOM * cores)
-        return min(MOST, max(1.0, math.ceil(round(10 * wanted, 6)) / 10))
+        return min(MOST_DILATION, max(1.0, math.ceil(round(10 * wanted, 6)) / 10))
 
 
 def core_demand(scenario: Scenario) -> CoreDemand:

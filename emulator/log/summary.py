@@ -30,13 +30,13 @@ from .targets import Costs
 from .travelled_bytes import Travelled, TravelledBytes
 from .verdicts.fault_effects import FaultEffects
 from .verdicts.host_shortage import short_share, shortage_reason
-from .verdicts.link_fidelity import MOST, LinkFidelity, missed
+from .verdicts.link_fidelity import MOST_LINKS, LinkFidelity, missed
 from .verdicts.packet_lateness import LatenessSums, Shaped
 
 TIMELY = 0.5
 """Seconds that a fault may come after its time before the run counts as disturbed."""
 
-NAMED = 100
+MOST_NAMED = 100
 """Versions without a score that the summary names; the log has all of them."""
 
 UNTRAINED = "no update was applied, so the model is still the first one"
@@ -102,7 +102,7 @@ def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
         **({"activation_bytes": sums.activations} if sums.activations else {}),
         "targets": [] if sums.errors() else costs.plain(cut=bool(sums.activations)),
-        "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:NAMED]},
+        "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:MOST_NAMED]},
         "dense_push_bytes": dense,
         "dense_pull_bytes": dense_models,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
@@ -277,9 +277,10 @@ def _left_out(sums: _Sums) -> dict[str, Any]:
     """Return `left_out`: devices that steps were made without, the most steps first."""
     records = sorted(sums.left_out.values(), key=lambda record: (-record.steps, record.node))
     rows = [
-        {"node": record.node, "steps": record.steps, "of": record.of} for record in records[:NAMED]
+        {"node": record.node, "steps": record.steps, "of": record.of}
+        for record in records[:MOST_NAMED]
     ]
-    more = len(records) - NAMED
+    more = len(records) - MOST_NAMED
     return {
         **({"left_out": rows} if rows else {}),
         **({"left_out_unlisted": more} if more > 0 else {}),
@@ -320,8 +321,8 @@ def _fidelity(sums: _Sums, shaped: Shaped | None) -> dict[str, Any]:
         "host_busy_max": round(max(sums.busy), 3) if sums.busy else None,
         **({"host_evaluator_mean": _mean(sums.evaluator)} if sums.evaluator else {}),
         **({"shaping": sums.lateness.plain(shaped)} if shaped else {}),
-        **({"links": links[:MOST]} if links else {}),
-        **({"links_unlisted": len(links) - MOST} if len(links) > MOST else {}),
+        **({"links": links[:MOST_LINKS]} if links else {}),
+        **({"links_unlisted": len(links) - MOST_LINKS} if len(links) > MOST_LINKS else {}),
     }
 
 

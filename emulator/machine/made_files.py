@@ -88,7 +88,7 @@ def filling(folder: Path, names: Iterable[str]) -> Iterator[None]:
 
 def _note(folder: Path, mark: dict[str, Any], names: list[str]) -> None:
     """Write the `mark` of `folder` with the files of `names` that are there, and their sums."""
-    sums = {name: _sum(folder / name) for name in names if (folder / name).is_file()}
+    sums = {name: file_sha256(folder / name) for name in names if (folder / name).is_file()}
     kept = {name: digest for name, digest in mark.get("files", {}).items() if name not in names}
     _write(folder, {**mark, "files": {**kept, **sums}})
 
@@ -121,7 +121,7 @@ def _is_strange(path: Path, made: dict[str, Any]) -> bool:
     if not path.exists():
         return False
     name = path.name
-    return not path.is_file() or name not in made or made[name] not in (None, _sum(path))
+    return not path.is_file() or name not in made or made[name] not in (None, file_sha256(path))
 
 
 def _mark(folder: Path) -> dict[str, Any]:
@@ -142,6 +142,7 @@ def _write(folder: Path, mark: dict[str, Any]) -> None:
     part.replace(folder / MARK)
 
 
-def _sum(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of the file at `path`, in hexadecimal digits."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()

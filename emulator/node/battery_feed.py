@@ -4,7 +4,7 @@ import math
 import os
 from pathlib import Path
 
-from ..world.battery import Battery, BatteryConstants
+from ..world.battery import CHARGE_STEP, Battery, BatteryConstants
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 """Units of the kernel's counters of processor time in a second."""
@@ -15,9 +15,6 @@ AHEAD = 1.0
 """Seconds for which `due` looks ahead."""
 MARGIN = 1e-3
 """Seconds after which a level that is reached is passed, whatever the sums are rounded to."""
-
-STEP = 0.05
-"""Share of the capacity by which the charge changes between two records."""
 
 
 class BatteryFeed:
@@ -85,7 +82,7 @@ class BatteryFeed:
     def news(self) -> float | None:
         """Return the level of the charge if it has changed enough for a record."""
         level = self._battery.level
-        if self._zero is None or abs(level - self._reported) < STEP:
+        if self._zero is None or abs(level - self._reported) < CHARGE_STEP:
             return None
         return self.level()
 

@@ -5,13 +5,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ..errors import WireError
-from ..vectors import Buffer, Vector
+from ..vectors import LARGEST_F16, Buffer, Vector
 
 Values: TypeAlias = Literal["f32", "f16"]
 """Precision: `f32` (4 bytes) or `f16` (IEEE 754 half precision, 2 bytes)."""
 
 _TYPES: dict[Values, np.dtype[np.floating]] = {"f32": np.dtype("<f4"), "f16": np.dtype("<f2")}
-_LARGEST = np.float32(65_504)
 
 
 def check(values: Values) -> None:
@@ -36,7 +35,7 @@ def encode(theta: Vector, values: Values) -> bytes:
     Half precision rounds to the nearest and clips to ±65,504, its largest number.
     """
     if values == "f16":
-        theta = theta.clip(-_LARGEST, _LARGEST)
+        theta = theta.clip(-LARGEST_F16, LARGEST_F16)
     return theta.astype(_TYPES[values], copy=False).tobytes()
 
 

@@ -22,7 +22,7 @@ from .model import Scenario
 from .reading.document import Address, place
 from .sections.devices import Section
 
-SHOWN = 3
+MOST_SHOWN = 3
 """Largest number of places of a key that one line names."""
 
 
@@ -269,7 +269,7 @@ class Ignored:
         return {"keys": list(self.keys), "why": self.why}
 
     def __str__(self) -> str:
-        return f"{first_of(self.keys, SHOWN)}: {self.why}"
+        return f"{first_of(self.keys, MOST_SHOWN)}: {self.why}"
 
 
 def unkept(scenario: Scenario, on: str) -> list[Ignored]:

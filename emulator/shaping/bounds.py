@@ -10,7 +10,7 @@ SLOWEST = 100.0
 and a frame takes longer than that below 45 bit/s."""
 FASTEST = 100e9
 """Upper limit of a rate, exclusive, in bits per second: tbf needs a peak rate above the rate."""
-LONGEST = 3600.0
+LONGEST_TIME = 3600.0
 """Longest time of a link in seconds."""
 
 
@@ -34,6 +34,6 @@ def out_of_bounds(side: Side, dilation: float = 1.0, *, lowest: float = SLOWEST)
             "which the kernel can shape; without a rate a link is unlimited"
         )
     for key in ("delay", "jitter", "setup"):
-        if (time := getattr(side, key)) * dilation > LONGEST:
+        if (time := getattr(side, key)) * dilation > LONGEST_TIME:
             slower = f" times the dilation {dilation:g}" if dilation != 1 else ""
-            yield f"{key}: {time}{slower} is above {Seconds(LONGEST)}, the longest of a link"
+            yield f"{key}: {time}{slower} is above {Seconds(LONGEST_TIME)}, the longest of a link"

@@ -5,10 +5,11 @@ A note also holds its own digest, so that damage is seen before a point counts a
 
 import json
 from collections.abc import Mapping
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ..machine.made_files import file_sha256
 from ..runs.results import write_json
 
 NOTE = "point.json"
@@ -27,7 +28,7 @@ def write(folder: Path, label: str, digest: str, facts: Mapping[str, Any]) -> No
         "label": label,
         "digest": digest,
         "facts": facts,
-        "files": {path.relative_to(folder).as_posix(): _sum(path) for path in files},
+        "files": {path.relative_to(folder).as_posix(): file_sha256(path) for path in files},
     }
     write_json(folder / NOTE, {**note, "sum": _own_sum(note)})
 
@@ -58,17 +59,11 @@ def verify(folder: Path, note: Mapping[str, Any]) -> None:
     """Raise DamagedError if a file that `note` names has changed."""
     for name, expected in note.get("files", {}).items():
         try:
-            actual = _sum(folder / name)
+            actual = file_sha256(folder / name)
         except OSError as error:
             raise DamagedError(f"{name}: {error.strerror}") from error
         if actual != expected:
             raise DamagedError(f"{name} does not have its SHA-256")
-
-
-def _sum(path: Path) -> str:
-    """Return the SHA-256 of the file at `path`."""
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def _own_sum(note: Mapping[str, Any]) -> str:

@@ -8,6 +8,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+CHARGE_STEP = 0.05
+"""Share of the capacity by which the charge changes between two records."""
 HORIZON = 400
 """Days for which a battery looks ahead: one that lasts longer counts as one that lasts for good."""
 

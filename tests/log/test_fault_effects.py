@@ -135,7 +135,7 @@ def test_without_a_fault_there_is_nothing_to_tell() -> None:
 
 def test_many_faults_are_counted_and_few_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fault_effects, "LISTED", 2)
-    monkeypatch.setattr(fault_effects, "MOST", 3)
+    monkeypatch.setattr(fault_effects, "MOST_FAULTS", 3)
     records = [STOP]
     for number in range(5):
         records += [

@@ -18,13 +18,13 @@ from emulator.node.fidelity.echo_wire import Answer
 from emulator.node.fidelity.link_meter import LinkMeter
 from emulator.node.fidelity.queue_counters import Queue, QueueReader, losses, parse, rated
 from emulator.node.fidelity.rate_meter import FRAME_BITS, FRAMES, RateMeter
-from emulator.node.fidelity.requested import WAYS, Request, Requested
+from emulator.node.fidelity.requested import Request, Requested
 from emulator.node.link.box_end import BoxEnd
 from emulator.shaping.backend import Backend
 from emulator.shaping.box import attachment
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.emulated_clock import EmulatedClock
-from emulator.world.links.link import Link, Side
+from emulator.world.links.link import WAYS, Link, Side
 from emulator.world.links.loss_models import Gemodel, LossModel
 from emulator.world.links.reshaping import plain
 

@@ -233,7 +233,7 @@ def test_without_an_answer_each_step_comes_late_and_the_part_goes_on(device: Dev
     for heard in (["lift_quota"], ["takes"], ["press", "lower_quota"], []):
         device.look()
         assert device.whats[-len(heard) :] == heard if heard else not device.part.stopped
-        device.now += presser.LONGEST + 0.1
+        device.now += presser.LONGEST_STEP + 0.1
     assert device.whats == ["lift_quota", "takes", "press", "lower_quota"]
 
 

@@ -50,7 +50,7 @@ def test_the_server_answers_questions_only(server: Reflector) -> None:
 
 
 def test_a_flood_is_stopped(server: Reflector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reflector, "MOST", 5)
+    monkeypatch.setattr(reflector, "MOST_ANSWERS", 5)
     monkeypatch.setattr(reflector, "MOST_SENDERS", 0)
     asked = [echo_wire.question(b"abcdefgh", 1 + number) for number in range(30)]
     told = _send(server, *asked)

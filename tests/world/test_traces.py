@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from emulator.world.links.traces import AUTO, FORMATS, LinkTrace, Sample, TraceLineError, Way
 from emulator.world.links.traces.link_trace import LEAST_STEP, MOST_ROWS, MOST_SAMPLES
-from emulator.world.links.traces.trace_file import LARGEST, read_trace
+from emulator.world.links.traces.trace_file import LARGEST_TRACE, read_trace
 from emulator.world.links.traces.trace_statistics import statistics
 from tests.shipped_traces import TRACES
 
@@ -338,8 +338,8 @@ def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
     sparse = tmp_path / "sparse"
     with sparse.open("wb") as sink:
         sink.truncate(100 << 20)
-    noise, digits = os.urandom(LARGEST), b"7" * LARGEST
-    packets, blank = b"1\n" * (LARGEST // 2), b"\n" * LARGEST
+    noise, digits = os.urandom(LARGEST_TRACE), b"7" * LARGEST_TRACE
+    packets, blank = b"1\n" * (LARGEST_TRACE // 2), b"\n" * LARGEST_TRACE
     began = time.process_time()
     with pytest.raises(TraceLineError, match="100 MiB: expected a trace of up to 8 MiB"):
         read_trace(sparse, AUTO, "down")

@@ -10,7 +10,7 @@ from ...scenario.timeline.fault_plan import FaultPlan, PlannedFault
 from ...units import three_digits
 from .compute_group_rows import spans
 
-MOST_ROWS = 40
+MOST_LINES = 40
 """Largest number of rows: of more devices, several neighbours share a row."""
 
 _LONGEST_LABEL = 24
@@ -36,7 +36,7 @@ class FaultPicture:
         self._plan = plan
         # the server, if a fault strikes it, comes first, in a row of its own
         server, devices = plan.nodes[: -len(plan.devices)], plan.devices
-        self._members = -(-len(devices) // MOST_ROWS)
+        self._members = -(-len(devices) // MOST_LINES)
         first = range(0, len(devices), self._members)
         self._rows = [devices[start : start + self._members] for start in first]
         if server:

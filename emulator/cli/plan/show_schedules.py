@@ -7,7 +7,7 @@ import click
 
 from ...errors import suggestion
 from ..options import JSON_OPTION, SET
-from ..output import emit
+from ..output import emit, tell_step
 from ..prepare.completed_words import group_names, scenario_files
 from ..read.analysis_package import analysis
 from ..read.pages import figure_drawn
@@ -181,7 +181,7 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
         training = training.model_copy(update={"batch_size": batch_size})
     if virtual.step is not None:  # a plan has no start-up, which nothing need measure
         virtual = virtual.model_copy(update={"boot": virtual.boot or Fixed(Seconds(0))})
-    view = ProgressView(lambda step: click.echo(f"{step} ...", err=True))
+    view = ProgressView(tell_step)
     changed = scenario.model_copy(update={"training": training, "virtual": virtual})
     return with_layers(resolve(changed, view), view.progress)
 

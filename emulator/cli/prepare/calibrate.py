@@ -7,7 +7,7 @@ import click
 
 from ...units import about
 from ..options import JSON_OPTION, SET
-from ..output import emit
+from ..output import emit, tell_step
 from .completed_words import scenario_files, values_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def calibrate(
             "are allowed"
         )
     measured, *others = (
-        measure(wanted.model, size, wanted.codec, _tell, error_feedback=wanted.error_feedback)
+        measure(wanted.model, size, wanted.codec, tell_step, error_feedback=wanted.error_feedback)
         for size in (wanted.batch_size, *wanted.smaller)
     )
     for other in others:
@@ -95,7 +95,7 @@ def calibrate(
     kept, shares = store(measured), _shares(file.parent if file else Path())
     by_layer = None
     if layers or wanted.cut:
-        by_layer = measure_layers(wanted.model, wanted.batch_size, _tell)
+        by_layer = measure_layers(wanted.model, wanted.batch_size, tell_step)
         store_layers(by_layer)
     content = _plain(measured, by_layer, kept, shares)
     if others:
@@ -110,10 +110,6 @@ def calibrate(
             _print_layers(by_layer)
 
     emit(as_json, content, show)
-
-
-def _tell(step: str) -> None:
-    click.echo(f"{step} ...", err=True)
 
 
 class _Wanted(NamedTuple):

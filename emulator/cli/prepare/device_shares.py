@@ -13,6 +13,7 @@ from ...errors import ScenarioError, first_of
 from ...learning.datasets import Dataset, Description, OwnDataset, describe, load
 from ...learning.datasets.owners_file import owners_of
 from ...learning.datasets.split import AnySplit, Parts, split_freely
+from ..tables import MOST_ROWS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,8 +22,6 @@ _MOST_COLUMNS = 16
 """Classes that a table has a column for; of more, the number that a device sees is shown."""
 _RANGES = 5
 """Ranges of a regression's targets, with equally many training examples in each."""
-_MOST_ROWS = 40
-"""Devices that a table shows."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class DeviceShares:
         heads = self.columns if few else (f"classes of {len(self.columns)}", "largest class")
         made = table("device", "examples", *heads)
         for number, (name, own) in enumerate(self.parts.items()):
-            if number == _MOST_ROWS:
+            if number == MOST_ROWS:
                 break
             counts = self.counts[number]
             cells = counts.tolist() if few else [np.count_nonzero(counts), counts.max()]
@@ -138,7 +137,7 @@ class DeviceShares:
     @property
     def more(self) -> str:
         """Line about the devices that the table leaves out; empty if there are none."""
-        left = len(self.parts) - _MOST_ROWS
+        left = len(self.parts) - MOST_ROWS
         return f"and {left:,} more: --json lists all" if left > 0 else ""
 
     def require_examples(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import JSON_OPTION
-from ..output import emit
+from ..output import emit, tell_step
 from .completed_words import paths
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def model(
         loss = str(_reference(loss, "--loss"))
     made_by = source(str(_reference(reference, "MODEL")), loss, regression or loss == "mse")
     made = own_model(made_by)
-    memory = measure_memory(made, batch_size, _tell)
-    time = measure(made.name, batch_size, Dense(), _tell)
+    memory = measure_memory(made, batch_size, tell_step)
+    time = measure(made.name, batch_size, Dense(), tell_step)
     store(time)
     emit(as_json, lambda: _plain(made, memory, time), lambda: _print(made, memory, time))
 
@@ -66,10 +66,6 @@ def _reference(text: str, name: str) -> Any:
     if not is_reference(text):
         raise click.UsageError(f"{name}: {text!r} names no function: write ./file.py:function")
     return Reference.read(text, os.getcwd())
-
-
-def _tell(step: str) -> None:
-    click.echo(f"{step} ...", err=True)
 
 
 def _plain(

@@ -33,7 +33,7 @@ from .progress import Progress, amount, span, ways
 if TYPE_CHECKING:
     from ...scenario import Timed
 
-SHOWN = (
+SHOWN_RECORDS = (
     StartRecord,
     FaultRecord,
     OverlapRecord,
@@ -151,7 +151,7 @@ class ConsoleLines:
 
         In a full second count the record instead.
         """
-        if not isinstance(record, SHOWN):
+        if not isinstance(record, SHOWN_RECORDS):
             return
         if (second := int(self._clock())) != self._second:
             self._second, self._printed = second, 0

@@ -15,7 +15,7 @@ from .progress import span
 if TYPE_CHECKING:
     from ...sweeps import Finished, Standing
 
-SHOWN = 16
+MOST_SHOWN = 16
 """Largest number of running points that the panel names."""
 
 
@@ -85,9 +85,9 @@ class LiveSweepView:
         if self._now is None:
             return Panel(Text(f"{self._step} ..."), title="sweep", title_align="left")
         grid = Table.grid(padding=(0, 3))
-        for label, state in self._now.playing[:SHOWN]:
+        for label, state in self._now.playing[:MOST_SHOWN]:
             grid.add_row(Text(label), state)
-        if (more := len(self._now.playing) - SHOWN) > 0:
+        if (more := len(self._now.playing) - MOST_SHOWN) > 0:
             grid.add_row(f"and {more} more", "")
         return Panel(grid, title=summary(self._now), title_align="left")
 

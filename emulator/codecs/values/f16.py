@@ -8,16 +8,15 @@ import numpy as np
 
 from ...errors import WireError
 from ...layout import Layout
-from ...vectors import Frames, Indices, Vector
+from ...vectors import LARGEST_F16, Frames, Indices, Vector
 from .grouping import CodedValues
 
 FRAMES = 1
 _HALF = np.dtype("<f2")
-LARGEST = np.float32(65_504)
 
 
 def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
-    halves = values.clip(-LARGEST, LARGEST).astype(_HALF)
+    halves = values.clip(-LARGEST_F16, LARGEST_F16).astype(_HALF)
     kept = halves != 0
     if kept.all():
         return CodedValues((halves.tobytes(),))

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from ...errors import WireError
 from ...learning.learners.base import Activated
-from ...vectors import Buffer, NotFinite, Vector
+from ...vectors import LARGEST_F16, Buffer, NotFinite, Vector
 from ..plan import Cut
 from ..wire.messages import ActivationGradient, Logits
 
 _F32, _F16, _LABEL = np.dtype("<f4"), np.dtype("<f2"), np.dtype("<i4")
-_LARGEST = np.float32(65_504)
 _SCALE = 1024
 """Factor on each example's gradient in float16: values up to 64 are not clipped."""
 
@@ -66,7 +65,7 @@ class ActivationCoding:
     def _bytes(self, values: Vector) -> bytes:
         if not self._half:
             return values.astype(_F32, copy=False).tobytes()
-        return values.clip(-_LARGEST, _LARGEST).astype(_F16).tobytes()
+        return values.clip(-LARGEST_F16, LARGEST_F16).astype(_F16).tobytes()
 
 
 def _scale(rows: int) -> np.float32:

@@ -7,7 +7,7 @@ no time, and a device would ask thousands of times a second.
 
 import math
 
-SHORTEST, LONGEST = 0.001, 0.1
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.1
 """Least and largest of the least times between two repeated questions, in seconds."""
 PAUSE = 1.0
 """Seconds without a repeated question after which the next one is the first again."""
@@ -28,7 +28,7 @@ class QuestionPace:
     def ask(self, at: float) -> None:
         """Note that the device repeats a question at the time `at`."""
         again = self._least > 0 and at < self.asked + PAUSE
-        self._least = min(LONGEST, 2 * self._least) if again else SHORTEST
+        self._least = min(LONGEST_PAUSE, 2 * self._least) if again else SHORTEST_PAUSE
         self.asked = at
 
     def answer(self) -> None:

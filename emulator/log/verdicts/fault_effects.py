@@ -48,7 +48,7 @@ from ..writing import microseconds
 LISTED = 100
 """Faults whose effects the summary lists one by one; the sums of their kinds have all."""
 
-MOST = 10_000
+MOST_FAULTS = 10_000
 """Faults whose effects are measured: the first ones of a run."""
 
 _SHORTEST, _LONGEST = 1.0, 60.0
@@ -217,7 +217,7 @@ class FaultEffects:
         self._counts[record.fault] += 1
         struck = _Struck(record, row is not None and (row.ends_process or row.revives))
         self._open[key].append(struck)
-        if len(self._faults) < MOST:
+        if len(self._faults) < MOST_FAULTS:
             self._faults.append(struck)
 
     def _hear(self, at: float, node: str, *, pushed: bool = False) -> None:

@@ -35,13 +35,13 @@ SPREAD = 0.41
 difference of two even distributions."""
 UNSURE = 0.07
 """Largest share of a rate for which buckets and chance, at 99 %, may account if it is judged."""
-LATE = 0.05
+LATE_SHARE = 0.05
 """Share of echoes that may come much too late."""
 DEVIATIONS = 2.576
 """Standard deviations on both sides of the mean within which 99 % of a normal distribution lie."""
 FEWEST = 10
 """Echoes that a judgement of the delay needs; of the jitter thrice as many."""
-MOST = 400
+MOST_LINKS = 400
 """Directions that a summary lists; a direction that missed comes first."""
 
 KEPT, MISSED, OPEN = "kept", "missed", "not judged"
@@ -337,7 +337,7 @@ def _off(name: str, facts: Mapping[str, Any]) -> float:
 
 def _timely(echoes: int, late: int) -> bool:
     """Return whether few enough echoes came late; a single one is chance."""
-    return late <= max(1.0, LATE * (echoes + late))
+    return late <= max(1.0, LATE_SHARE * (echoes + late))
 
 
 def _tolerance(name: str, requested: float) -> float:

@@ -12,7 +12,7 @@ SHARE = 0.05
 """Share of the shortest delay by which half may be late, if that is more than `LEAST`."""
 TAIL = 5.0
 """Factor by which one packet in a hundred may be later than half of them."""
-KEPT = 0.95
+KEPT_SHARE = 0.95
 """Share of the seconds in which the box must keep to the bound."""
 
 
@@ -89,12 +89,12 @@ class LatenessSums:
             return ""
         half, hundredth, bound = _kept(self._p50), _kept(self._p99), shaped.bound
         return (
-            f"in over {1 - KEPT:.0%} of the seconds half of the packets left the box "
+            f"in over {1 - KEPT_SHARE:.0%} of the seconds half of the packets left the box "
             f"{1e3 * half:.1f} ms late or later, and one in a hundred {1e3 * hundredth:.1f} ms: "
             f"{1e3 * bound:.1f} ms and {1e3 * TAIL * bound:.1f} ms are allowed"
         )
 
 
 def _kept(values: list[float]) -> float:
-    """Return what the box kept to in the share `KEPT` of the seconds; 0 without any."""
-    return sorted(values)[math.ceil(KEPT * len(values)) - 1] if values else 0.0
+    """Return what the box kept to in the share `KEPT_SHARE` of the seconds; 0 without any."""
+    return sorted(values)[math.ceil(KEPT_SHARE * len(values)) - 1] if values else 0.0

@@ -7,12 +7,12 @@ from typing import Any
 
 from ...shaping import gateway
 from ...world.emulated_clock import EmulatedClock
+from ...world.links.link import WAYS
 from ...world.links.reshaping import read
 from ..config import NodeConfig
 from ..supervisor_reports import device_bytes
 from .queue_counters import Queue, QueueReader
 from .rate_meter import RateMeter
-from .requested import WAYS
 
 WINDOW = 10.0
 """Seconds that a report covers."""

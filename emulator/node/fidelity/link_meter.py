@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ...shaping.box.rewiring import WIRE
 from ...world.emulated_clock import UNDILATED, EmulatedClock
-from ...world.links.link import Link
+from ...world.links.link import WAYS, Link
 from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
 from ..supervisor_reports import InterfaceGoneError, interface_packets
 from .echo_meter import Delays, EchoMeter, Lost
@@ -37,7 +37,7 @@ from .echo_wire import (
 from .queue_counters import Queue, QueueReader, losses, rated
 from .rate_meter import RateMeter
 from .reflector import Reflector
-from .requested import WAYS, Request, Requested
+from .requested import Request, Requested
 
 INTERFACE = "eth0"
 """Device of the node's packets; those behind the box wait for the rate upwards at `WIRE`."""
@@ -55,7 +55,7 @@ CLOSE = 4.0
 """Requested jitters from one packet to the next within which the second may wait for the first."""
 DEAF = 1.0
 """Seconds for which the server answers nobody after a flood of questions."""
-LONGEST = 3600.0
+LONGEST_ECHO = 3600.0
 """Seconds. An echo that seems to have taken longer, or less than nothing, met a clock that somebody
 has set."""
 
@@ -243,7 +243,7 @@ class LinkMeter:
     def _add(self, way: str, nanoseconds: int) -> None:
         seconds = self._clock.emulated(nanoseconds / 1e9)
         asked = self.request.way(way, self._link)
-        if 0 <= seconds < LONGEST:
+        if 0 <= seconds < LONGEST_ECHO:
             self._delays[way].add(seconds, asked.delay, asked.jitter)
 
     def _quiet(self, sent: Sent) -> bool:

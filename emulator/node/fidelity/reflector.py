@@ -7,7 +7,7 @@ from .echo_wire import PORT, Answer, answer, open_socket, read_question, receive
 
 MOST_SENDERS = 4096
 """Addresses whose questions are counted; further ones are answered without a count."""
-MOST = 2000
+MOST_ANSWERS = 2000
 """Questions answered in a second."""
 
 
@@ -45,7 +45,7 @@ class Reflector:
         if second != self._second:
             self._second, self._count = second, 0
         self._count += 1
-        return self._count > MOST
+        return self._count > MOST_ANSWERS
 
     def _hear(self, address: str, session: bytes, number: int) -> int:
         """Count a question; return how many different ones of its session were heard."""

@@ -8,8 +8,6 @@ from ...world.links.link import Link, Side
 from ...world.links.reshaping import read
 from ..config import MeasuredLink
 
-WAYS = ("up", "down")
-
 
 @dataclass(frozen=True)
 class Requested:

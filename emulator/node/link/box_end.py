@@ -8,11 +8,9 @@ from ...shaping.box import attachment
 from ...shaping.box.token_bucket import box_shapes
 from ...shaping.dilated_link import dilated, dilated_side
 from ...world.links import reshaping
-from ...world.links.link import Link
+from ...world.links.link import WAYS, Link
 from ..config import BOX, Boxed
 from ..fidelity.queue_counters import Queue
-
-_WAYS = ("up", "down")
 
 
 class BoxEnd:
@@ -48,7 +46,7 @@ class BoxEnd:
             told = self._report()
             return {
                 way: (told[way]["packets"], told[way]["lost"] + told[way]["corrupted"])
-                for way in _WAYS
+                for way in WAYS
             }
         except (KeyError, TypeError):
             return {}
@@ -58,7 +56,7 @@ class BoxEnd:
 
         Empty if the box does not answer.
         """
-        sides = {way: getattr(self._link, way) for way in _WAYS}
+        sides = {way: getattr(self._link, way) for way in WAYS}
         shaped = [way for way, side in sides.items() if box_shapes(side, self._backend)]
         try:
             told = self._report() if shaped else {}

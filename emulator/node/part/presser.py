@@ -28,7 +28,7 @@ LIFT, LOWER = "lift_quota", "lower_quota"
 """Requests of a supervisor to the conductor: to lift the device's CPU quota, and to put back the
 quota that is in force. The conductor's answers have the same names. They are no verbs."""
 
-LONGEST = 10.0
+LONGEST_STEP = 10.0
 """Emulated seconds after which the next step is done without the answer or the memory."""
 
 _NUMBERS = count(1)
@@ -91,8 +91,8 @@ class Presser:
 class MemoryChange:
     """A change of the held memory: the quota is lifted, then the change made, the quota put back.
 
-    Each step waits for the one before, but no longer than `LONGEST`. The part stands still from the
-    begin until the change is `over`.
+    Each step waits for the one before, but no longer than `LONGEST_STEP`. The part stands still
+    from the begin until the change is `over`.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class MemoryChange:
         late = self._clock.now() >= self._until
         if not self._making and (self._answered or late):
             self._making, late = True, False
-            self._until = self._clock.now() + LONGEST
+            self._until = self._clock.now() + LONGEST_STEP
             self._make()
         if self._reported:
             self.over = self._answered or late
@@ -151,7 +151,7 @@ class MemoryChange:
     def _ask(self, what: str) -> None:
         """Send the request `what` to the conductor."""
         self._asked, self._answered = what, False
-        self._until = self._clock.now() + LONGEST
+        self._until = self._clock.now() + LONGEST_STEP
         say(what, press=self._number)
 
 

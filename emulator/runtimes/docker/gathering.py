@@ -18,7 +18,7 @@ AHEAD = 4.0
 More than 1, as some nodes wait for the engine or for files while others compute. Eight nodes at
 once on two cores boot in a few seconds each, also on a host with other work."""
 
-NAMED = 8
+MOST_NAMED = 8
 """Number of nodes that a message names; the others are only counted."""
 
 
@@ -74,8 +74,8 @@ class Gathering:
         longest = sorted(waits, key=lambda node: -waits[node])
         named = [f"{node} in {waits[node]:.0f} s{self._quota(node)}" for node in longest]
         return (
-            f"no hello from {first_of(named, NAMED)}: each node has {GATHERING:.0f} s from its "
-            "container's start"
+            f"no hello from {first_of(named, MOST_NAMED)}: each node has {GATHERING:.0f} s from "
+            "its container's start"
         )
 
     def _quota(self, node: str) -> str:

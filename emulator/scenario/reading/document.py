@@ -11,7 +11,7 @@ from ...plugins.python_file import is_reference
 Step: TypeAlias = str | int
 Address: TypeAlias = tuple[Step, ...]
 
-LONGEST = 1_000
+LONGEST_MESSAGE = 1_000
 """Characters of a mistake's message."""
 _LONGEST_STEP = 60
 """Characters of a key in a place."""
@@ -157,8 +157,8 @@ class Document:
 
     def note(self, mistake: Mistake) -> None:
         """Record `mistake`, which may lie in another file, once."""
-        if len(mistake.message) > LONGEST:  # as with a path of thousands of characters
-            mistake = mistake._replace(message=f"{mistake.message[:LONGEST]}…")
+        if len(mistake.message) > LONGEST_MESSAGE:  # as with a path of thousands of characters
+            mistake = mistake._replace(message=f"{mistake.message[:LONGEST_MESSAGE]}…")
         # many devices may name one profile, and its mistakes are reported once
         if mistake not in self._reported:
             self._reported.add(mistake)

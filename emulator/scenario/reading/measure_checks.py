@@ -1,9 +1,9 @@
 """Checks of `measure.momentum`: whether the steps of the training are steps along gradients."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from .document import Document
+from .plugin_files import plugin_kind
 
 _LOCAL = ("fedavg", "local-sgd")
 _SCALED = ("adam", "sign")
@@ -21,14 +21,14 @@ def check_measure(document: Document) -> None:
 def _reasons(document: Document) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield the keys that leave nothing to measure, with the reasons."""
     synchronization = ("training", "synchronization")
-    if (kind := _kind(document.at(synchronization))) in _LOCAL:
+    if (kind := plugin_kind(document.at(synchronization))) in _LOCAL:
         yield (
             synchronization,
             f"{kind!r} averages models that devices trained alone, and momentum is that of steps "
             "along single gradients",
         )
     optimizer = ("training", "optimizer")
-    if (kind := _kind(document.at(optimizer))) in _SCALED:
+    if (kind := plugin_kind(document.at(optimizer))) in _SCALED:
         yield (
             optimizer,
             f"a step of {kind!r} is not proportional to its gradient: use sgd or momentum",
@@ -40,7 +40,3 @@ def _reasons(document: Document) -> Iterator[tuple[tuple[str, ...], str]]:
         )
     if document.at(("virtual", "learner")) == "none":
         yield ("virtual", "learner"), "with 'none' there is no gradient: use numpy or tensorflow"
-
-
-def _kind(value: Any) -> Any:
-    return value.get("kind") if isinstance(value, dict) else value

@@ -9,7 +9,7 @@ from typing import Any
 from ..sections.devices import device_names
 from .document import Address, Document
 
-MOST = 1_000
+MOST_FILES = 1_000
 """Largest number of devices of a group with a trace file each: the resolved scenario repeats the
 group's keys for each of them."""
 
@@ -41,8 +41,10 @@ def _names(document: Document, index: int) -> tuple[str, ...]:
     whole = isinstance(count, int) and not isinstance(count, bool) and count > 0
     if not isinstance(name, str) or not (count is None or whole):
         return ()
-    if count is not None and count > MOST:
-        message = f"{count:,} devices with a trace file each: write up to {MOST:,}, or one `file`"
+    if count is not None and count > MOST_FILES:
+        message = (
+            f"{count:,} devices with a trace file each: write up to {MOST_FILES:,}, or one `file`"
+        )
         document.complain(("devices", index, "count"), message)
         return ()
     return device_names(name, count)

@@ -22,7 +22,7 @@ from ...world.links.traces.base import cells
 from .document import Address, Document, Mark, Mistake
 from .yaml_subset import read
 
-LARGEST = 64 << 20
+LARGEST_FILE = 64 << 20
 """Largest trace file in bytes."""
 
 _CONVERT = (
@@ -107,8 +107,8 @@ def read_traces(file: Path) -> Document:
     if kind not in (".csv", ".json", ".yaml", ".yml"):
         return _unread(file, f"{file} is no trace: {_CONVERT}")
     try:
-        if file.stat().st_size > LARGEST:
-            return _unread(file, f"{file} is larger than {LARGEST >> 20} MiB")
+        if file.stat().st_size > LARGEST_FILE:
+            return _unread(file, f"{file} is larger than {LARGEST_FILE >> 20} MiB")
         if kind == ".csv":
             return _of_csv(file, read_plain(file).decode())
         data = Document(None, {}) if kind == ".json" else read(file)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from ...shaping.bounds import FASTEST
 from ...units import Fraction, Rate
 from ...world.faults import Scheduled
-from ...world.links.link import SILENT, Link, Side
+from ...world.links.link import SILENT, WAYS, Link, Side
 from ...world.links.link_course import silent_from
 from ..model import Scenario
-from ..timeline.link_moments import WAYS, link_faults
+from ..timeline.link_moments import link_faults
 from .document import Address, Document
 
 _CUT = "so the link carries nothing: to cut a link, use a partition"

@@ -10,27 +10,29 @@ from .devices import Section
 
 AUTO = "auto"
 
-MOST = 1000.0
+MOST_DILATION = 1000.0
 """Largest dilation: a second of the run takes a quarter of an hour."""
 
 
 class _Dilation:
-    """Reads a dilation: the word `auto`, or a number from 1 to `MOST`."""
+    """Reads a dilation: the word `auto`, or a number from 1 to `MOST_DILATION`."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return core_schema.no_info_plain_validator_function(_read)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {"anyOf": [{"const": AUTO}, {"type": "number", "minimum": 1, "maximum": MOST}]}
+        return {
+            "anyOf": [{"const": AUTO}, {"type": "number", "minimum": 1, "maximum": MOST_DILATION}]
+        }
 
 
 def _read(value: Any) -> str | float:
     if value == AUTO:
         return AUTO
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and math.isfinite(value) and 1 <= value <= MOST:
+    if number and math.isfinite(value) and 1 <= value <= MOST_DILATION:
         return float(value)
-    raise ValueError(f"{quoted(value)} is not {AUTO}, or a number from 1 to {MOST:g}")
+    raise ValueError(f"{quoted(value)} is not {AUTO}, or a number from 1 to {MOST_DILATION:g}")
 
 
 AnyDilation: TypeAlias = Annotated[str | float, _Dilation()]

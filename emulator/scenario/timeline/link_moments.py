@@ -6,15 +6,13 @@ from typing import NamedTuple
 
 from ...world.faults import Scheduled
 from ...world.links.bottleneck import SharedLink
-from ...world.links.link import Link, Side
+from ...world.links.link import WAYS, Link, Side
 from ...world.links.link_course import MANY, side_course
 from ...world.links.reshaping import VERB, reshaped
 from ...world.verbs import Setting
 from ..model import Scenario
 from ..reading.document import Address, place
 from ..sections.devices import Group
-
-WAYS = ("up", "down")
 
 
 class Moment(NamedTuple):

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from .direction import Direction
 from .lateness import Lateness
-from .tap import GONE, LONGEST, call_flags
+from .tap import GONE, LONGEST_FRAME, call_flags
 
-_BUFFER = bytearray(LONGEST)
+_BUFFER = bytearray(LONGEST_FRAME)
 _BUFFERS, _VIEW = [_BUFFER], memoryview(_BUFFER)
 """Place of the frame that is being read, of whichever lane."""
 

@@ -14,7 +14,7 @@ from ...world.links.link import Link, Side
 from ..bounds import out_of_bounds
 from ..dilated_link import dilation_of, slowed
 
-LARGEST = 32_768
+LARGEST_REQUEST = 32_768
 """Most bytes of a request."""
 LONGEST_NAME = 128
 MOST_DILATION = 1000.0

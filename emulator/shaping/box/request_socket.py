@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import shortened
 from .carried_links import CarriedLinks
-from .link_request import LARGEST, RefusedRequestError, decode
+from .link_request import LARGEST_REQUEST, RefusedRequestError, decode
 
 MOST_CONNECTIONS = 8192
 """Most connections at a time; further ones are refused."""
@@ -85,7 +85,9 @@ class RequestSocket:
     def _serve(self, connection: socket.socket) -> None:
         """Answer a request of `connection`, or close it if its peer has."""
         try:
-            packet, ends, flags, _ = socket.recv_fds(connection, LARGEST + 1, _MOST_DESCRIPTORS)
+            packet, ends, flags, _ = socket.recv_fds(
+                connection, LARGEST_REQUEST + 1, _MOST_DESCRIPTORS
+            )
         except BlockingIOError:
             return
         except OSError:

@@ -17,7 +17,7 @@ PATH = "/dev/net/tun"
 """Device by which TAP devices are made; making one needs the capability NET_ADMIN."""
 HEADER = 10
 """Bytes of the offload header."""
-LONGEST = HEADER + 14 + 65535
+LONGEST_FRAME = HEADER + 14 + 65535
 """Bytes of a superpacket with its headers, at most."""
 Form: TypeAlias = Literal["superpackets", "single", "finished"]
 """Superpackets as they are, frames that may lack their checksums, or frames with checksums."""

@@ -9,7 +9,7 @@ from ..verbs import Setting
 VERB = "lag"
 """The verb whose setting holds the law of the waits."""
 
-LONGEST = 1e8
+LONGEST_LAG = 1e8
 """Most seconds of a wait: three years, which a sleeping process still counts exactly."""
 
 
@@ -32,4 +32,4 @@ class Lag:
             return 0.0
         if setting is not self._setting or self._law is None:  # one law serves many draws
             self._setting, self._law = setting, laws.read(setting["delay"])
-        return min(LONGEST, float(self._law.draw(self._rng)))
+        return min(LONGEST_LAG, float(self._law.draw(self._rng)))

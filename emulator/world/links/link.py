@@ -11,6 +11,8 @@ from ...units import AtLeast, Checked, Fraction, Rate, Seconds
 from .link_steps import LinkStep, PlayedTrace
 from .loss_models import LossModel
 
+WAYS = ("up", "down")
+"""Directions of a link, from the device and to it."""
 ETHERNET = 1514
 """Bytes of a full Ethernet frame, as `tc` counts them."""
 SEGMENT = 1448

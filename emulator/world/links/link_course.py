@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from heapq import merge
 from itertools import accumulate, pairwise
+from operator import mul
 from typing import NamedTuple
 
 from ...units import Fraction, Rate, Seconds
@@ -223,7 +224,7 @@ def _service(course: SideCourse, rates: Sequence[Rate]) -> tuple[Rate, float]:
             each, lasts = each[:-1], [*lasts[:-2], 0.0]
         if math.fsum(lasts) == 0:
             return each[-1], 0.0
-    mean = math.fsum(map(_product, each, lasts)) / math.fsum(lasts)
+    mean = math.fsum(map(mul, each, lasts)) / math.fsum(lasts)
     rate = max(min(each), mean / 2 if endless else min(mean / 2, each[-1]))
     # the largest rise of the bits that the rate would have carried beyond those of the course; two
     # rounds have every span that reaches over the end
@@ -232,7 +233,3 @@ def _service(course: SideCourse, rates: Sequence[Rate]) -> tuple[Rate, float]:
     least = accumulate(lacks, min)
     behind = max(lack - low for lack, low in zip(lacks, least, strict=True))
     return Rate(rate), behind / rate
-
-
-def _product(first: float, second: float) -> float:
-    return first * second

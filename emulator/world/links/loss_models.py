@@ -6,6 +6,7 @@ Probabilities are those of one packet. A written probability that is left out ha
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from operator import mul
 from random import Random
 from typing import Any, NamedTuple
 
@@ -35,7 +36,8 @@ class Chain(NamedTuple):
     @property
     def mean(self) -> float:
         """Share of the packets that are lost, in the long run."""
-        return sum(map(_product, self.shares, self.losses))
+        mean: float = sum(map(mul, self.shares, self.losses))
+        return mean
 
     @property
     def burst(self) -> float:
@@ -43,7 +45,7 @@ class Chain(NamedTuple):
         mean = self.mean
         # P(this packet and the next are lost); a burst ends with a loss that no loss follows
         both = sum(
-            share * loss * sum(map(_product, steps, self.losses))
+            share * loss * sum(map(mul, steps, self.losses))
             for share, loss, steps in zip(self.shares, self.losses, self.steps, strict=True)
         )
         if not mean:
@@ -56,10 +58,6 @@ class Chain(NamedTuple):
         while True:
             yield rng.random() < self.losses[state]
             (state,) = rng.choices(states, self.steps[state])
-
-
-def _product(first: float, second: float) -> float:
-    return first * second
 
 
 class _Model(ABC):

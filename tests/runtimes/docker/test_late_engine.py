@@ -53,7 +53,7 @@ class LateEngine:
 def test_a_network_that_was_made_too_late_is_removed_or_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, appears: int, forgotten: bool
 ) -> None:
-    monkeypatch.setattr(cleanup, "LATE", 0.05)
+    monkeypatch.setattr(cleanup, "LATE_ENGINE", 0.05)
     monkeypatch.setattr(cleanup, "LOOK", 0.001)
     engine, folder = LateEngine(appears), create("pair", tmp_path)
     client: Any = SimpleNamespace(api=engine, networks=engine)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.shaping.box.link_request import (
-    LARGEST,
+    LARGEST_REQUEST,
     LinkRequest,
     RefusedRequestError,
     decode,
@@ -66,8 +66,8 @@ def _up(**keys: object) -> bytes:
 HOSTILE = {
     b"": "not JSON",
     b"\xff\xfe": "not JSON",
-    b"[" * LARGEST: "not JSON",
-    b"9" * LARGEST: "not JSON",
+    b"[" * LARGEST_REQUEST: "not JSON",
+    b"9" * LARGEST_REQUEST: "not JSON",
     b"[]": "not a JSON object",
     b"{}": "do: None",
     _with(do="drop"): "do: 'drop' is not attach or change or report or detach",

@@ -14,7 +14,7 @@ import pytest
 
 from emulator.errors import DeploymentError
 from emulator.shaping.box.attachment import connect, report
-from emulator.shaping.box.link_request import LARGEST, encode
+from emulator.shaping.box.link_request import LARGEST_REQUEST, encode
 from emulator.shaping.box.request_socket import RequestSocket
 from emulator.world.links.link import Link
 from tests.netem.box import PacketBox, packet_box
@@ -63,8 +63,8 @@ def test_descriptors_with_another_request_are_closed(box: PacketBox) -> None:
 
 def test_a_request_that_is_too_long_is_refused(box: PacketBox) -> None:
     with connect(box.path) as peer:
-        assert "too long" in _ask(peer, b" " * (LARGEST + 5))["error"]
-        assert "not JSON" in _ask(peer, b" " * LARGEST)["error"]
+        assert "too long" in _ask(peer, b" " * (LARGEST_REQUEST + 5))["error"]
+        assert "not JSON" in _ask(peer, b" " * LARGEST_REQUEST)["error"]
 
 
 def test_a_peer_that_reads_no_answers_is_left(box: PacketBox) -> None:

@@ -12,7 +12,7 @@ from docker.errors import APIError, DockerException, NotFound
 
 from .labels import RUN
 
-LATE = 10.0
+LATE_ENGINE = 10.0
 """Seconds to wait for things that an engine makes although its answer came too late."""
 
 LOOK = 1.0
@@ -53,7 +53,7 @@ def clean_up_late(client: DockerClient, run: str, unanswered: Iterable[str]) -> 
     `unanswered` names things that the engine was asked to make, without an answer in time. An
     overloaded engine makes them all the same, later.
     """
-    removed, until = clean_up(client, run), time.monotonic() + LATE
+    removed, until = clean_up(client, run), time.monotonic() + LATE_ENGINE
     missing = {*unanswered} - {*removed.found}
     while missing and time.monotonic() < until:
         time.sleep(LOOK)

@@ -3,12 +3,9 @@
 import math
 from collections.abc import Callable
 
-from ....world.battery import Battery, BatteryConstants
+from ....world.battery import CHARGE_STEP, Battery, BatteryConstants
 from ....world.links.link import FRAME
 from ..clock.heap import Heap
-
-STEP = 0.05
-"""Share of the capacity by which the charge changes between two records."""
 
 _EXACT = 1.0
 """Seconds before the end from which the battery's event is planned at the very time."""
@@ -103,7 +100,7 @@ class DeviceBattery:
                 busy = min(now, self._until) - zero
                 self._battery.advance(busy, idle + self._busy)
             self._battery.advance(now - zero, idle)
-        if abs(self._battery.level - self._reported) >= STEP:
+        if abs(self._battery.level - self._reported) >= CHARGE_STEP:
             self._report()
 
     def _report(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ....errors import shortened
 from . import AUTO, FORMATS, LinkTrace, TraceFormat, TraceLineError, Way
 
-LARGEST = 8 << 20
+LARGEST_TRACE = 8 << 20
 """Largest trace file in bytes."""
 _LONGEST = 4096
 """Largest number of characters in a line."""
@@ -83,13 +83,13 @@ def _text(file: Path) -> str:
         raise TraceLineError(None, "is no regular file")
     if not state.st_size:  # so are the files of /proc, of which some block
         raise TraceLineError(None, _EMPTY)
-    if state.st_size > LARGEST:
+    if state.st_size > LARGEST_TRACE:
         raise TraceLineError(
             None,
-            f"{state.st_size >> 20:,} MiB: expected a trace of up to {LARGEST >> 20} MiB",
+            f"{state.st_size >> 20:,} MiB: expected a trace of up to {LARGEST_TRACE >> 20} MiB",
         )
     with file.open("rb") as source:
-        content = source.read(LARGEST)
+        content = source.read(LARGEST_TRACE)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
