@@ -3,10 +3,11 @@
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..world.roles import EVALUATOR, SERVER
 from ..world.stop_conditions import OUTCOMES, SCORED
+from ..world.verbs import row_of_record
 from .records import (
     EvaluationRecord,
     ExitRecord,
@@ -25,13 +26,12 @@ from .records import (
 from .records.cut_records import ActivationsRecord
 from .records.fault_records import FaultRecord, OverlapRecord, TimelineRecord
 from .records.fidelity_records import HostRecord, LinkRecord
-from .strikes import Strikes
-from .targets import Costs
-from .travelled_bytes import Travelled, TravelledBytes
+from .targets import Costs, Travelled, TravelledBytes
 from .verdicts.fault_effects import FaultEffects
 from .verdicts.host_shortage import short_share, shortage_reason
 from .verdicts.link_fidelity import MOST_LINKS, LinkFidelity, missed
 from .verdicts.packet_lateness import LatenessSums, Shaped
+from .writing import microseconds
 
 TIMELY = 0.5
 """Seconds that a fault may come after its time before the run counts as disturbed."""
@@ -123,6 +123,62 @@ def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
         **_left_out(sums),
         "fidelity": _fidelity(sums, run.shaped),
     }
+
+
+BATTERY = "energy"
+"""Kind of the faults by which a battery switches its device off."""
+
+
+class _Strike(NamedTuple):
+    """A fault of the timeline: the node, the verb that begins the fault, and the due time."""
+
+    node: str
+    verb: str
+    at: float
+
+
+class Strikes:
+    """Counts the begins of faults, each of the timeline once, however often a run was resumed."""
+
+    def __init__(self, timeline: Iterable[TimelineRecord] = ()) -> None:
+        self._planned = [
+            _Strike(action.node, action.verb, microseconds(action.at))
+            for action in timeline
+            if action.begins
+        ]
+        self._dated = frozenset(self._planned)
+        self._realised = 0
+        self._overlapped: set[_Strike] = set()
+        self._drawn = self._outages = 0
+
+    def take(self, record: FaultRecord) -> None:
+        """Count a fault that began; other records count nothing."""
+        row = row_of_record(record.what)
+        if not record.begins or row is None:
+            return
+        # the timeline first: a replay has the outages of batteries in it, too
+        if _Strike(record.node, row.name, microseconds(record.planned)) in self._dated:
+            self._realised += 1
+        elif record.fault == BATTERY:
+            self._outages += 1
+        else:
+            self._drawn += 1
+
+    def overlap(self, record: OverlapRecord) -> None:
+        """Count a fault that came while another held the node, if the timeline has the fault."""
+        if record.planned is not None:
+            at = microseconds(record.planned)
+            self._overlapped.add(_Strike(record.node, record.verb, at))
+
+    def plain(self, end: float) -> dict[str, int]:
+        """Return the counts of a run that ended at `end`, as the summary has them."""
+        return {
+            "faults_planned": sum(strike.at <= end for strike in self._planned),
+            "faults_realised": self._realised,
+            **({"faults_overlapped": len(self._overlapped)} if self._overlapped else {}),
+            **({"faults_drawn": self._drawn} if self._drawn else {}),
+            **({"battery_outages": self._outages} if self._outages else {}),
+        }
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -51,3 +52,10 @@ def _remove_left(root: Path, before: float) -> None:
         with suppress(FileNotFoundError):  # removed by its own process
             if folder.stat().st_mtime < before:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def made_again(place: Path, reason: str, *, kept: Path | None = None) -> None:
+    """Report on standard error that the damaged `place` is made again; `kept` holds the old
+    files."""
+    kept_in = f", and its old files are in {kept}" if kept else ""
+    print(f"emulate: {place} is damaged ({reason}): it is made again{kept_in}", file=sys.stderr)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EmulatorError, HostError
+from ..machine.cache import made_again
 from ..machine.made_files import claim
-from ..machine.remade_files import made_again
 from ..runs.results import write_json
 from . import note
 from .point import Finished, Point

@@ -5,8 +5,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from emulator.log.records import EvaluationRecord, PullRecord
-from emulator.log.targets import Costs
-from emulator.log.travelled_bytes import TravelledBytes
+from emulator.log.targets import Costs, TravelledBytes
 from emulator.log.verdicts.fault_effects import FaultEffects
 from emulator.world import verbs
 from tests.fakes.made_up_plans import planned, realised

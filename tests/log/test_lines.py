@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import fields
 
 from emulator.log import lines, records
-from emulator.log.tail import Tail
+from emulator.log.lines import Tail
 from tests.fakes.plain_records import full, plain
 
 TIMES = st.floats(-1e6, 1e6)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.log import travelled_bytes
+from emulator.log import targets
 from emulator.log.records import EvaluationRecord
 from emulator.log.records.fault_records import TimelineRecord
 from emulator.log.summary import UNTRAINED, RunFacts, summarise
@@ -99,8 +99,8 @@ def test_each_version_has_the_bytes_pulled_by_then(
     updates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each update follows a pull of 1,000 bytes; the versions kept are few."""
-    monkeypatch.setattr(travelled_bytes, "_KEPT", 64)
-    sums = travelled_bytes.TravelledBytes()
+    monkeypatch.setattr(targets, "_KEPT", 64)
+    sums = targets.TravelledBytes()
     for number in range(1, updates + 1):
         place = {"version": number, "updates": number}
         for record in ({"what": "pull", "bytes": 1000}, {"what": "update", **place}):

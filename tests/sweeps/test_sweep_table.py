@@ -9,8 +9,7 @@ import pytest
 
 from analysis.pages import compare as comparing
 from emulator.log.records import EvaluationRecord
-from emulator.log.targets import Costs
-from emulator.log.travelled_bytes import TravelledBytes
+from emulator.log.targets import Costs, TravelledBytes
 from emulator.sweeps import medians
 from emulator.sweeps import table as tables
 from tests.fakes.handmade_run import update, written

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from ...errors import EmulatorError
-from ...log.lines import read
+from ...log.lines import Tail, read
 from ...log.records import EvaluationRecord, Record, StopRecord, UnmeasuredRecord
-from ...log.tail import Tail
-from ...log.travelled_bytes import TravelledBytes
+from ...log.targets import TravelledBytes
 from ...runs.folder import conductor, find
 from ..options import RUN, RUNS_OPTION
 from ..prepare.completed_words import device_names

@@ -17,7 +17,7 @@ from ...log.records import (
     UpdateRecord,
 )
 from ...log.records.fault_records import FaultRecord
-from ...log.travelled_bytes import Travelled, TravelledBytes
+from ...log.targets import Travelled, TravelledBytes
 from ...world.verbs import row_of_record
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from ...log.records import (
 )
 from ...log.records.fault_records import FaultRecord, OverlapRecord
 from ...log.records.plan_records import IterationRecord, PlanRecord
-from ...log.travelled_bytes import Travelled
+from ...log.targets import Travelled
 from .plan_words import describe_iterations, describe_plan
 from .progress import Progress, amount, span, ways
 

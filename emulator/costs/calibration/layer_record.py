@@ -7,8 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ...machine.cache import cache
-from ...machine.remade_files import made_again
+from ...machine.cache import cache, made_again
 from .record import keep
 
 

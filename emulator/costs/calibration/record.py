@@ -11,8 +11,7 @@ from typing import Any
 
 from ...codecs import AnyCodec
 from ...errors import HostError
-from ...machine.cache import cache
-from ...machine.remade_files import made_again
+from ...machine.cache import cache, made_again
 from ...units import Quantity, Seconds
 from ...world import laws
 from ...world.laws import Fixed, LogNormal

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from ... import layout
 from ...errors import HostError
-from ...machine.cache import cache
+from ...machine.cache import cache, made_again
 from ...machine.installed import remedy, tensorflow
-from ...machine.remade_files import made_again
 from .. import models
 from ..models.own_model import DESCRIPTION
 from . import crossings, graph, layered_graph

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..records import EvaluationRecord, Record, UpdateRecord
-from ..travelled_bytes import TravelledBytes
+from ..targets import TravelledBytes
 
 _EACH = 1000
 """Updates that have a point each. Later points are means over a thousandth of the updates so far,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...log.tail import LineTail
+from ...log.lines import LineTail
 from .checkpoint import Training
 
 FILE = "hellos.jsonl"

@@ -7,10 +7,13 @@ does. In waves each takes a few seconds, and the whole start-up as long as befor
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from ...core.server.parameter_server import GATHERING
 from ...errors import first_of
+from ...log.lines import LineTail
+from ...node.part.roll import Member
 
 AHEAD = 4.0
 """Cores that booting nodes may want together for each core of the engine.
@@ -82,3 +85,47 @@ class Gathering:
         """Return the CPU quota of `node` in words; empty without a quota."""
         share = self._shares[node]
         return f" (with {100 * share:.3g}% of a core)" if 0 < share < 1 else ""
+
+
+TOGETHER = 8
+"""Containers that the engine is asked to start at once."""
+
+
+class Waves:
+    """The starts of the nodes of a run; none is under way after `close`."""
+
+    def __init__(
+        self, gathering: Gathering, start: Callable[[str], float], hellos: LineTail[Member]
+    ) -> None:
+        """`start` starts the container of a node and returns the time when it runs.
+
+        `hellos` holds a line for each node that has said hello.
+        """
+        self._gathering, self._start, self._hellos = gathering, start, hellos
+        self._starting: dict[Future[float], str] = {}
+        self._pool = ThreadPoolExecutor(TOGETHER)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no start is under way."""
+        return not self._starting
+
+    def close(self) -> None:
+        """Wait for the starts under way, and begin no other."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def start_next(self) -> list[str]:
+        """Start the admitted nodes, and return the nodes whose start is done since the last call.
+
+        Raises what `start` raised.
+        """
+        for hello in self._hellos.read():
+            self._gathering.greeted(hello.node)
+        for node in self._gathering.admitted():
+            self._starting[self._pool.submit(self._start, node)] = node
+        return [self._started(start) for start in list(self._starting) if start.done()]
+
+    def _started(self, start: Future[float]) -> str:
+        node = self._starting.pop(start)
+        self._gathering.started(node, start.result())
+        return node

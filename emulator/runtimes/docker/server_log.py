@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...log.lines import Tail
 from ...log.records import Record, RecoveredRecord, StartRecord, StopRecord
-from ...log.tail import Tail
 from ...machine.host import Load
 from ...node.config import ENDINGS
 from ...world.emulated_clock import UNDILATED, EmulatedClock

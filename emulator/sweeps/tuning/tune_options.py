@@ -7,7 +7,7 @@ from typing import Self
 
 from ...units import Seconds
 from .algorithm.algorithm_one import EPOCH
-from .algorithm.setting_grid import FIRST_RATES
+from .algorithm.setting import FIRST_RATES
 from .playing.probe_score import WINDOW
 
 _UPDATES = re.compile(r"(\d{1,9})\s*updates?")

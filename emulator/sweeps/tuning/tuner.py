@@ -11,17 +11,16 @@ from ...scenario import Scenario
 from ...world.stop_conditions import SCORED
 from ..point import Point
 from ..sweep_folder import SweepFolder
-from . import tuned_scenario, tuning_report
+from . import tuned_scenario
 from .algorithm.algorithm_one import TuningState, algorithm_one
-from .algorithm.pruning import after_divergence
 from .algorithm.requests import Decision, Pruned, Trial, TrialGrid, TrialResult
-from .algorithm.setting import Setting
+from .algorithm.setting import Setting, after_divergence
 from .playing.comparison import compare
 from .playing.trial_journal import TrialJournal
 from .playing.trial_ledger import TrialLedger, TuneView
-from .playing.trial_players import TrialPlayer
-from .playing.trial_scenario import epoch, probe, with_setting
+from .playing.trial_players import TrialPlayer, epoch, probe, with_setting
 from .tune_options import TuneOptions
+from .tuned_scenario import MODEL
 from .tuning_table import TuningTable
 
 _ENDLESS = 10**6
@@ -105,10 +104,10 @@ def _written(
     if state.checkpoint is not None:
         shutil.copyfile(ledger.model(state.checkpoint), out / tuned_scenario.MODEL)
     file = out / "tuned.yaml"
-    lines = tuning_report.reasons(setting, state, ledger)
+    lines = _reasons(setting, state, ledger)
     tuned_scenario.write(file, scenario, setting, lines, begins=begins)
     facts = {"scenario": scenario.name, "seed": scenario.seed}
-    report = {**facts, **tuning_report.report(setting, state, ledger, comparison)}
+    report = {**facts, **_report(setting, state, ledger, comparison)}
     write_json(out / "tuning.json", report)
     return Tuned(setting, file, read_json(out / "tuning.json"))
 
@@ -240,3 +239,45 @@ class _Tuner:
         if budget is not None and budget.reached(self.ledger.seconds, self.ledger.updates):
             self.ledger.decision(Decision("budget", f"the budget of {budget} is spent"))
             raise _Ended
+
+
+def _reasons(setting: Setting, state: TuningState, ledger: TrialLedger) -> list[str]:
+    """Return the reasons for `setting`, one a line."""
+    probes, trained = ledger.probes, ledger.training.seconds
+    cold = state.cold
+    speeds = cold.update_seconds if cold else {}
+    lines = [
+        f"Tuned by `emulate tune`: {probes.trials} probes of {probes.seconds:.4g} emulated "
+        f"seconds, {trained:.4g} s of training.",
+        *(f"g={groups}: {time:.4g} s per group update" for groups, time in speeds.items()),
+        *ledger.table.reasons(setting),
+        *(f"the best momentum was 0 at g={groups}, so g was halved" for groups in state.halvings),
+    ]
+    if each := speeds.get(setting.groups):
+        lines.append(f"predicted rate: {1 / each:.4g} group updates per second, as probes measured")
+    if state.checkpoint is not None:
+        lines += [
+            f"{MODEL} is the model of `{state.checkpoint}`, after "
+            f"{ledger.age(state.checkpoint):.4g} s of training;",
+            "remove training.initial to begin with weights drawn from the seed.",
+        ]
+    return lines
+
+
+def _report(
+    setting: Setting, state: TuningState, ledger: TrialLedger, comparison: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the content of `tuning.json`."""
+    cold = state.cold
+    return {
+        "setting": setting._asdict(),
+        "cold": None if cold is None else cold.chosen._asdict(),
+        "update_seconds": {} if cold is None else cold.update_seconds,
+        "fastest": None if cold is None else cold.fastest,
+        "halvings": state.halvings,
+        "checkpoint": state.checkpoint,
+        "checkpoint_age": ledger.age(state.checkpoint),
+        "costs": {"probes": vars(ledger.probes), "training": vars(ledger.training)},
+        "comparison": comparison,
+        "rows": ledger.table.plain(),
+    }

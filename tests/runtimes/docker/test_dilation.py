@@ -10,7 +10,7 @@ from emulator.machine import packet_sizes
 from emulator.node.link.access_link import AccessLink
 from emulator.runtimes.docker.configs import NodeConfigs, spec
 from emulator.runtimes.docker.configs.prepare import Prepared
-from emulator.runtimes.docker.engine.container_powers import UNLIMITED, ContainerPowers
+from emulator.runtimes.docker.engine.engine_faults import UNLIMITED, ContainerPowers
 from emulator.shaping import access
 from emulator.shaping.dilated_link import dilated
 from tests.runtimes.docker.test_configs import DELAYED, FAR, HELD, SCENARIO, TEXT, configs

@@ -7,15 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.log.records import UpdateRecord
-from emulator.sweeps.tuning.algorithm.pruning import after_divergence, against_previous
-from emulator.sweeps.tuning.algorithm.setting import Setting, divisors, halved
-from emulator.sweeps.tuning.algorithm.setting_grid import (
+from emulator.sweeps.tuning.algorithm.setting import (
+    COLD,
+    STEADY,
+    Setting,
+    after_divergence,
+    against_previous,
+    choose,
+    divisors,
     first_grid,
     full_grid,
+    halved,
     later_grid,
     second_pass,
 )
-from emulator.sweeps.tuning.algorithm.tie_rule import COLD, STEADY, choose
 from emulator.sweeps.tuning.playing.probe_score import score
 
 RATES = (0.0001, 0.001, 0.01, 0.1)

@@ -13,7 +13,7 @@ from analysis.reading.runs import BOOTS
 from emulator.log.records import KINDS, Record, kind
 from emulator.log.records.fault_records import FaultRecord
 from emulator.node.part.part_powers import PartPowers
-from emulator.runtimes.docker.engine.container_powers import ContainerPowers
+from emulator.runtimes.docker.engine.engine_faults import ContainerPowers
 from emulator.runtimes.virtual.device.device_faults import DevicePowers
 from emulator.world import verbs
 from emulator.world.faults import Fault

@@ -10,7 +10,6 @@ from pathlib import Path
 from stat import S_ISREG
 
 from ....machine.cache import cache
-from .kept_files import write_whole
 
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a change of a file shows in its time, on any file system."""
@@ -82,3 +81,14 @@ def _file_digest(file: Path) -> str:
 
 def _digest(text: str) -> str:
     return sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write `content` to `path` in one step. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from ....errors import DataError, PythonFileError
-from ....machine.cache import cache
-from ....machine.remade_files import made_again
+from ....machine.cache import cache, made_again
 from ....plugins import plain
 from ...models.task import Task
 from ..catalog import Description

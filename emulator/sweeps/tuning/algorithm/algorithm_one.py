@@ -8,12 +8,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import tie_rule
 from .cold_start import ColdStart, cold_start
 from .requests import Decision, Trial, TrialResult
 from .search import Request, search
-from .setting import Setting, halved
-from .setting_grid import FIRST_RATES, later_grid
+from .setting import FIRST_RATES, STEADY, Setting, halved, later_grid
 
 STEADY_PROBE = 200 / 60
 """Length of a probe after the cold start, in probes of the cold start: 200 s to 60 s."""
@@ -94,7 +92,7 @@ def _searched(
             f"{phase} g={groups}",
             later_grid(groups, last.rate),
             last=last,
-            buffer=tie_rule.STEADY,
+            buffer=STEADY,
             length=STEADY_PROBE,
             start=state.checkpoint,
             refine=refine,

@@ -8,11 +8,9 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import tie_rule
 from .requests import Decision, Trial, TrialResult
 from .search import Request, search
-from .setting import Setting, divisors
-from .setting_grid import FIRST_RATES, first_grid, later_grid
+from .setting import COLD, FIRST_RATES, Setting, divisors, first_grid, later_grid
 
 PROBE = 1.0
 """Length of a probe of the cold start: the unit of all lengths. 60 s in the released code."""
@@ -66,7 +64,7 @@ def cold_start(
             f"cold g={groups}",
             grid,
             last=last,
-            buffer=tie_rule.COLD,
+            buffer=COLD,
             length=PROBE,
             start=None,
             # the released code holds the first momentum at 0.9

@@ -3,10 +3,8 @@
 from collections.abc import Generator, Sequence
 from typing import Any, TypeAlias
 
-from . import pruning, tie_rule
 from .requests import Decision, Pruned, Trial, TrialGrid, TrialResult
-from .setting import Setting
-from .setting_grid import second_pass
+from .setting import Setting, against_previous, choose, second_pass
 
 Request: TypeAlias = Trial | TrialGrid | Decision | Pruned
 Results: TypeAlias = dict[Setting, TrialResult]
@@ -29,7 +27,7 @@ def search(
     """
     wanted = []
     for setting in settings:
-        if why := pruning.against_previous(setting, last):
+        if why := against_previous(setting, last):
             yield Pruned(phase, setting, why)
         else:
             wanted.append(setting)
@@ -39,12 +37,12 @@ def search(
         failures = sorted({found.failure for found in results.values()})
         yield Decision(phase, f"every probe: {' or '.join(failures) or 'ruled out'}")
         return None
-    chosen = tie_rule.choose(losses, buffer)
+    chosen = choose(losses, buffer)
     if refine:
         finer = [setting for setting in second_pass(chosen) if setting not in losses]
         around = yield from _probed(f"{phase} fine", finer, length, start)
         best = {**_losses(around), chosen: losses[chosen]}
-        fine = tie_rule.choose(best, buffer)
+        fine = choose(best, buffer)
         phase_of = phase if fine == chosen else f"{phase} fine"
     else:
         best, fine, phase_of = losses, chosen, phase

@@ -1,18 +1,20 @@
 """Comparison of the tuned setting with baselines, by the emulated time to the scenario's target."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ....scenario import Scenario
 from ....world.stop_conditions import SCORED
 from ...point import Finished, Point
 from ..algorithm.algorithm_one import TuningState
-from ..algorithm.setting import Setting
+from ..algorithm.setting import FIRST_MOMENTUM, Setting, divisors, full_grid
 from ..tune_options import TuneOptions
-from .baselines import BASELINES
 from .trial_journal import TrialJournal
 from .trial_ledger import TrialLedger
-from .trial_scenario import with_setting
+from .trial_players import with_setting
+
+Make = Callable[[int, float, Sequence[float]], list[Setting]]
+"""Function of the number of devices, the scenario's learning rate, and the rates of a grid."""
 
 
 def compare(
@@ -68,3 +70,28 @@ def _row(
     result = "missed the target" if best is None else f"{best} in {reached[best]:.4g} s"
     ledger.baseline(row, f"{result}, {len(runs)} runs of {row['cost_seconds']:.4g} s in all")
     return row
+
+
+BASELINES: Mapping[str, tuple[str, Make]] = {
+    "fixed-sync": (
+        "one group with momentum 0.9 at the scenario's learning rate",
+        lambda devices, rate, rates: [Setting(1, rate, FIRST_MOMENTUM)],
+    ),
+    "fixed-async": (
+        "a group for each device with momentum 0.9 at the scenario's learning rate",
+        lambda devices, rate, rates: [Setting(devices, rate, FIRST_MOMENTUM)],
+    ),
+    "tuned-sync": (
+        "one group with the best momentum and rate of the grid",
+        lambda devices, rate, rates: full_grid([1], rates),
+    ),
+    "tuned-async": (
+        "a group for each device with the best momentum and rate of the grid",
+        lambda devices, rate, rates: full_grid([devices], rates),
+    ),
+    "exhaustive": (
+        "the best number of groups, momentum and rate of the whole grid",
+        lambda devices, rate, rates: full_grid(divisors(devices), rates),
+    ),
+}
+"""Baselines by name, with a description and the settings that they play."""
