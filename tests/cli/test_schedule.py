@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from emulator.cli.plan.planned_schedules import number, seconds, segments
-from emulator.costs.calibration.layer_record import LayerSeconds
+from emulator.costs.calibration.record import LayerSeconds
 from emulator.world.links.link import FRAME
 from tests.fakes.typed_commands import Emulate
 

@@ -1,14 +1,19 @@
 """Costs of an iteration layer by layer, before anything was measured."""
 
+from collections.abc import Callable
+
 import pytest
 
 from emulator.codecs import Dense, TopK
 from emulator.codecs.expected_update import expected_update
 from emulator.core import wire
 from emulator.core.wire.messages import ModelSegment
+from emulator.costs import calibration
+from emulator.costs.calibration import LayerSeconds
 from emulator.costs.exchange import update_sizes
-from emulator.costs.layer_costs import expected_costs
+from emulator.costs.layer_costs import expected_costs, first_costs
 from emulator.learning import models
+from emulator.scenario import loads
 from emulator.units import Fraction
 from emulator.world.links.link import FRAME
 from tests.fakes.small_scenario import small
@@ -68,3 +73,46 @@ def test_sizes_of_updates_are_those_of_the_frames() -> None:
     codec = TopK(keep=Fraction(0.05))
     first = expected_update(codec, LAYOUT.part((1, 1)))
     assert update_sizes(codec, LAYOUT)[0] == sum(map(len, first))
+
+
+TEXT = """
+name: pair
+training: {dataset: digits, model: digits-mlp, algorithm: asgd, batch_size: 20, schedule: dynacomm}
+stop: {updates: 100}
+virtual: {step: 7s, layers: {forward: [1, 1, 1], backward: [1, 1, 1]}}
+devices:
+  - name: near
+    count: 2
+  - name: far
+    profile: {cpu: 20%, memory: 256MiB}
+    link: {up: {rate: 1mbit, setup: 5ms}, down: {rate: 8mbit}}
+"""
+FORWARD, BACKWARD = (0.001, 0.002, 0.003), (0.002, 0.005, 0.004)
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    asked = []
+
+    def layer_seconds(model: str, batch_size: int, tell: Callable[[str], None]) -> LayerSeconds:
+        asked.append((model, batch_size))
+        return LayerSeconds("host", "processor", model, batch_size, FORWARD, BACKWARD)
+
+    monkeypatch.setattr(calibration, "layer_seconds", layer_seconds)
+    return asked
+
+
+def test_first_plans_are_made_from_this_host_s_layers(measured: list[tuple[str, int]]) -> None:
+    """And not from the assumptions of virtual time."""
+    costs = first_costs(loads(TEXT), print)
+    assert measured == [("digits-mlp", 20)]
+    assert costs.keys() == {"near-0", "near-1", "far"}
+    assert costs["near-0"].forward == pytest.approx(FORWARD)
+    assert costs["far"].backward == pytest.approx([5 * time for time in BACKWARD])
+    assert costs["near-0"].up.rate is None
+    assert (costs["far"].up.setup, costs["far"].up.pace) == (0.005, 8 * FRAME / 1e6)
+
+
+def test_whole_models_need_no_costs(measured: list[tuple[str, int]]) -> None:
+    assert first_costs(loads(TEXT, ("training.schedule=sequential",)), print) == {}
+    assert measured == []

@@ -29,5 +29,5 @@ def stored() -> list[Calibration]:
     result = []
     for file in sorted(cache("calibration").glob("*.json")):
         with suppress(OSError, ValueError):
-            result.append(record._read(file))
+            result.append(record._read(file, record.read))
     return result

@@ -77,8 +77,8 @@ def calibrate(
     if file is None and overrides:
         raise click.UsageError("--set overrides a key of FILE: give FILE too")
     from ...costs.calibration import measure, store
-    from ...costs.calibration.layer_record import store as store_layers
     from ...costs.calibration.measuring import measure_layers
+    from ...costs.calibration.record import store_layers
 
     wanted = _of_file(file, overrides) if file else _of_options(model, batch_size)
     if wanted.batch_size > MOST_EXAMPLES:

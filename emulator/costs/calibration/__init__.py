@@ -8,10 +8,17 @@ from collections.abc import Callable
 
 from ...codecs import AnyCodec
 from ...errors import HostError
-from . import layer_record
-from .layer_record import LayerSeconds
 from .measuring import alongside, measure, measure_layers
-from .record import Calibration, described, find, here, store
+from .record import (
+    Calibration,
+    LayerSeconds,
+    described,
+    find,
+    find_layers,
+    here,
+    store,
+    store_layers,
+)
 
 
 def calibrated(
@@ -60,13 +67,13 @@ def layer_seconds(model: str, batch_size: int, tell: Callable[[str], None]) -> L
     except HostError as error:
         error.add_note("with virtual.layers in the scenario no layer is measured")
         raise
-    layer_record.store(measured)
+    store_layers(measured)
     return measured
 
 
 def known_layers(model: str, batch_size: int) -> LayerSeconds | None:
     """Return this host's stored CPU seconds of the layers of `model`, or None."""
-    return layer_record.find(*here(), model, batch_size)
+    return find_layers(*here(), model, batch_size)
 
 
 __all__ = [

@@ -5,25 +5,34 @@ little. Receiving over a real link costs more than over the loopback, up to 50 Â
 of a slow link, but the worker would wait for the link during that time anyway.
 """
 
+import json
+import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 from ...codecs import AnyCodec
+from ...errors import HostError
 from ...learning import models
+from ...learning.datasets import shard
 from ...learning.learners.own_export import ready
 from ...units import Seconds
 from ...world.laws import Fixed
-from .layer_bench import layer_times
-from .layer_record import LayerSeconds
-from .record import Calibration, described, here, rounded
+from .record import Calibration, LayerSeconds, described, here, rounded
 from .step_meter import StepMeter, law, median
-from .worker_bench import bench
+from .worker_bench import ENVIRONMENT, bench, noise
 
 WORKERS = 3
 """Workers measured one after the other: a worker's speed depends on its start and its memory's
 place."""
+
+TIMEOUT = 300.0
+"""Seconds after which the process that measures layers counts as stuck; it takes a few."""
 
 _SEED = 0
 """Seed of the initial weights of a measured worker."""
@@ -81,6 +90,35 @@ def measure_layers(model: str, batch_size: int, tell: Callable[[str], None]) -> 
     tell(f"measuring the layers of {model}, batch {batch_size}: a few seconds")
     forward, backward = layer_times(description, batch_size, graph)
     return LayerSeconds(*here(), model, batch_size, forward, backward)
+
+
+def layer_times(
+    model: models.Model, batch_size: int, graph: Path
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the median CPU seconds of each layer's forward and backward pass, layer 1 first.
+
+    `graph` is the folder of the exported model. Raises a HostError with the last words of a process
+    that failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
+        shard.write(Path(folder), noise(model.task, batch_size))
+        arguments = [model.name, str(graph), folder, str(batch_size)]
+        try:
+            process = subprocess.run(
+                [sys.executable, "-m", "emulator.costs.calibration.layer_meter", *arguments],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                env={**os.environ, **ENVIRONMENT},
+                timeout=TIMEOUT,
+                encoding="utf-8",
+            )
+        except subprocess.TimeoutExpired as error:
+            raise HostError(f"measuring the layers took more than {TIMEOUT:.0f} s") from error
+    if process.returncode:
+        raise HostError(f"cannot measure the layers of {model.name}:\n{process.stderr[-2000:]}")
+    measured = json.loads(process.stdout)
+    return tuple(measured["forward"]), tuple(measured["backward"])
 
 
 @contextmanager

@@ -1,13 +1,17 @@
-"""Stored calibrations: a JSON file for each host, processor, model, batch size and codec."""
+"""Stored calibrations, and computing times of layers: JSON files of one host and processor each.
+
+A calibration has a file for each model, batch size and codec; times of layers know no codec.
+"""
 
 import json
 import math
 import os
 import platform
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ...codecs import AnyCodec
 from ...errors import HostError
@@ -64,7 +68,39 @@ class Calibration:
     @property
     def file(self) -> Path:
         """Return the path of the calibration's file in the cache."""
-        return _file(self.host, self.processor, self.model, self.batch_size, self.codec)
+        return _file(*self.key)
+
+    @property
+    def key(self) -> tuple[str, str, str, int, str]:
+        """Return what the file is known by."""
+        return self.host, self.processor, self.model, self.batch_size, self.codec
+
+
+@dataclass(frozen=True)
+class LayerSeconds:
+    """CPU seconds of each layer of `model` on a core of `host`, the first layer first."""
+
+    host: str
+    processor: str
+    model: str
+    batch_size: int
+    forward: tuple[float, ...]
+    """CPU seconds of each layer's forward pass."""
+    backward: tuple[float, ...]
+    """CPU seconds of each layer's backward pass."""
+
+    @property
+    def gradient(self) -> float:
+        """CPU seconds of a gradient: the sum over all passes."""
+        return sum(self.forward) + sum(self.backward)
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        """Return what the file is known by."""
+        return self.host, self.processor, self.model, self.batch_size
+
+
+S = TypeVar("S", Calibration, LayerSeconds)
 
 
 def read(plain: Any) -> Calibration:
@@ -81,6 +117,20 @@ def read(plain: Any) -> Calibration:
     times = (built.boot.fixed, built.serve.fixed)
     if not sound or not all(0 < time < math.inf for time in times):
         raise ValueError("not a calibration")
+    return built
+
+
+def read_layers(plain: Any) -> LayerSeconds:
+    """Build the times from their JSON form. Raises a ValueError if `plain` has another form."""
+    try:
+        passes = {name: tuple(map(float, plain[name])) for name in ("forward", "backward")}
+        built = LayerSeconds(**{**plain, **passes})
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"not the times of layers: {error}") from error
+    times = (*built.forward, *built.backward)
+    sound = all(0 < time < math.inf for time in times)
+    if not sound or not times or len(built.forward) != len(built.backward):
+        raise ValueError("not the times of layers")
     return built
 
 
@@ -112,10 +162,19 @@ def find(host: str, processor: str, model: str, batch_size: int, codec: str) -> 
     A damaged file is reported, and will be written anew.
     """
     key = (host, processor, model, batch_size, codec)
-    file = _file(*key)
+    return _found(_file(*key), read, key)
+
+
+def find_layers(host: str, processor: str, model: str, batch_size: int) -> LayerSeconds | None:
+    """Return the stored times of layers, as `find`."""
+    key = (host, processor, model, batch_size)
+    return _found(_layers_file(*key), read_layers, key)
+
+
+def _found(file: Path, read: Callable[[Any], S], key: tuple[str | int, ...]) -> S | None:
     try:
-        stored = _read(file)
-        if _key(stored) != key:
+        stored = _read(file, read)
+        if stored.key != key:
             raise ValueError("it is of something else")
     except FileNotFoundError:
         return None
@@ -130,10 +189,15 @@ def store(calibration: Calibration) -> Path:
 
     Raises a HostError if the cache cannot be written.
     """
-    return keep(calibration.file, calibration.plain())
+    return _keep(calibration.file, calibration.plain())
 
 
-def keep(file: Path, plain: dict[str, Any]) -> Path:
+def store_layers(times: LayerSeconds) -> Path:
+    """Write `times` to the cache, as `store`."""
+    return _keep(_layers_file(*times.key), asdict(times))
+
+
+def _keep(file: Path, plain: dict[str, Any]) -> Path:
     """Write `plain` as JSON to `file` in the cache; return the file. Raises a HostError."""
     # renamed once complete, so that a reader never sees half of the file
     part = file.with_name(f".{file.name}.{os.getpid()}")
@@ -149,17 +213,18 @@ def keep(file: Path, plain: dict[str, Any]) -> Path:
     return file
 
 
-def _key(stored: Calibration) -> tuple[str, str, str, int, str]:
-    return stored.host, stored.processor, stored.model, stored.batch_size, stored.codec
-
-
 def _file(host: str, processor: str, model: str, batch_size: int, codec: str) -> Path:
     digest = sha256("\0".join((host, processor, codec)).encode()).hexdigest()[:12]
     return cache("calibration", f"{model}-{batch_size}-{digest}.json")
 
 
-def _read(file: Path) -> Calibration:
-    """Read the calibration in `file`. Raises a ValueError if the file holds no calibration."""
+def _layers_file(host: str, processor: str, model: str, batch_size: int) -> Path:
+    digest = sha256("\0".join((host, processor)).encode()).hexdigest()[:12]
+    return cache("calibration", f"layers-{model}-{batch_size}-{digest}.json")
+
+
+def _read(file: Path, read: Callable[[Any], S]) -> S:
+    """Return what `read` makes of `file`. Raises a ValueError if the file holds something else."""
     try:
         return read(json.loads(file.read_bytes()))
     except (OverflowError, RecursionError) as error:

@@ -16,8 +16,8 @@ from emulator.costs.calibration import (
     Calibration,
     LayerSeconds,
     calibrated,
-    layer_record,
     measuring,
+    record,
     store,
 )
 from emulator.costs.calibration.record import described, find, read
@@ -244,7 +244,7 @@ def test_the_command_measures_layers_where_they_matter(
     out = told(*words)
     assert re.search(r"\n1 +1.23ms +1.23ms *\n", out)
     assert re.search(r"\nall +6.23ms +6.23ms *\n", out)
-    assert layer_record.find("here", "Some Processor", "digits-mlp", 10) is not None
+    assert record.find_layers("here", "Some Processor", "digits-mlp", 10) is not None
     content = json.loads(told(*words, "--json"))
     assert content["layers"]["forward"] == [0.00123, 0.002, 0.003]
     assert "layers" not in json.loads(told("--model", "digits-mlp", "--json"))

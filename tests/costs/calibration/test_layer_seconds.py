@@ -10,10 +10,9 @@ import pytest
 from emulator.costs import calibration
 from emulator.costs.calibration import (
     LayerSeconds,
-    layer_bench,
-    layer_record,
     layer_seconds,
     measuring,
+    record,
 )
 from emulator.errors import HostError
 from emulator.learning.learners.export import exported
@@ -40,8 +39,8 @@ def test_layers_are_measured_once() -> None:
 
 @pytest.mark.parametrize("other", [{"host": "b"}, {"processor": "b"}, {"batch_size": 11}])
 def test_times_are_of_one_host_processor_and_batch_size(other: dict[str, object]) -> None:
-    layer_record.store(replace(TIMES, **other))  # type: ignore[arg-type]
-    assert layer_record.find(*HERE, "digits-mlp", 10) is None
+    record.store_layers(replace(TIMES, **other))  # type: ignore[arg-type]
+    assert record.find_layers(*HERE, "digits-mlp", 10) is None
 
 
 @pytest.mark.parametrize(
@@ -60,7 +59,7 @@ def test_times_are_of_one_host_processor_and_batch_size(other: dict[str, object]
 def test_a_damaged_file_is_measured_again(
     damage: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = layer_record.store(TIMES)
+    file = record.store_layers(TIMES)
     sound = file.read_bytes()
     if damage.startswith(b'"'):
         key = damage.partition(b":")[0]
@@ -77,14 +76,14 @@ def test_a_damaged_file_is_measured_again(
 
 
 def test_the_files_of_steps_are_others() -> None:
-    layer_record.store(TIMES)
+    record.store_layers(TIMES)
     assert stored() == []
 
 
 @pytest.mark.slow
 def test_a_process_that_fails_is_reported_with_its_words(tmp_path: Path) -> None:
     with pytest.raises(HostError, match=r"(?s)layers of digits-mlp:.*No such file"):
-        layer_bench.layer_times(find("digits-mlp"), 10, tmp_path)
+        measuring.layer_times(find("digits-mlp"), 10, tmp_path)
 
 
 @pytest.mark.tensorflow
@@ -94,7 +93,7 @@ def test_the_layers_of_a_model_take_their_time() -> None:
         graph = exported("mnist-cnn")
     with patch.object(measuring, "ready", lambda model, seed: graph):
         times = layer_seconds("mnist-cnn", 10, print)
-    assert layer_record.read(asdict(times)) == times
+    assert record.read_layers(asdict(times)) == times
     assert len(times.forward) == len(times.backward) == 4
     assert max(times.forward) == times.forward[1]  # most multiplications
     assert max(times.backward) == times.backward[1]

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from emulator.codecs import AnyCodec, Dense
-from emulator.costs.calibration import cpu_clock, measuring, step_meter, worker_bench
+from emulator.costs.calibration import measuring, step_meter, worker_bench
 from emulator.costs.calibration.record import described, rounded
 from emulator.errors import HostError
 from emulator.units import Seconds
@@ -40,11 +40,11 @@ def test_the_law_is_that_of_the_middle_half() -> None:
 
 @pytest.mark.slow
 def test_a_processs_cpu_time_is_its_own() -> None:
-    assert cpu_clock.cpu_time(os.getpid()) == pytest.approx(time.process_time(), abs=0.05)
+    assert worker_bench.cpu_time(os.getpid()) == pytest.approx(time.process_time(), abs=0.05)
     with child("sum(range(10**7)); os.write(channel, b'.')") as busy:
         assert busy.stdout
         busy.stdout.read(1)
-        clock = cpu_clock.clock(busy)
+        clock = worker_bench.clock(busy)
         assert 0.05 < clock() < 5.0
         time.sleep(0.2)  # in which it waits
         rested = clock()
@@ -56,7 +56,7 @@ def test_a_process_tells_its_cpu_time_where_no_clock_does() -> None:
     with child("sum(range(10**7)); os.write(channel, b'.')") as busy:
         assert busy.stdout
         busy.stdout.read(1)
-        result, actual = cpu_clock.asked(busy), cpu_clock.cpu_time(busy.pid)
+        result, actual = worker_bench.asked(busy), worker_bench.cpu_time(busy.pid)
         assert 0.05 < result <= actual < result + 0.05
 
 
@@ -64,13 +64,13 @@ def test_a_process_that_is_gone_tells_no_time() -> None:
     with child("os._exit(0)") as gone:
         gone.wait()
         with pytest.raises(HostError, match="the worker that was to be measured ended"):
-            cpu_clock.asked(gone)
+            worker_bench.asked(gone)
 
 
 @contextmanager
 def child(code: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A process that runs `code`, and then waits for the end of its standard input."""
-    command = [sys.executable, "-c", f"{cpu_clock.CHILD}\n{code}\ntime.sleep(60)"]
+    command = [sys.executable, "-c", f"{worker_bench.CHILD}\n{code}\ntime.sleep(60)"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     ) as process:

@@ -1,4 +1,4 @@
-"""Computing times of shares of a mini-batch: given, dealt, calibrated, interpolated."""
+"""Computing times: of shares of a mini-batch, and of layers; given, dealt, or calibrated."""
 
 from typing import Any
 
@@ -6,13 +6,16 @@ import pytest
 
 from emulator.codecs import Dense
 from emulator.costs import calibration
-from emulator.costs.calibration import Calibration
-from emulator.costs.computing_times import step_times
+from emulator.costs.calibration import Calibration, LayerSeconds
+from emulator.costs.computing_times import layers_known, step_times, with_layers
 from emulator.costs.prediction import hardware_efficiency, prediction_facts
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, loads
+from emulator.scenario.sections.layer_shares import LayerShares
+from emulator.schedules import DynaComm
 from emulator.units import Seconds
 from emulator.world.laws import Fixed, LogNormal
+from tests.fakes.small_scenario import small
 
 TEXT = """\
 name: timed
@@ -93,3 +96,32 @@ def test_a_layer_table_needs_a_given_step() -> None:
     table = scenario("training.model={layers: vgg-19}", "virtual={learner: none, step: 1s}")
     with pytest.raises(ScenarioError, match="is a layer table"):
         step_times(table, [8], silent, assumed=False)
+
+
+CUT_SEGMENTS = small(("algorithm: asgd", "algorithm: asgd\n  schedule: dynacomm"))
+TIMES = LayerSeconds("here", "Some Processor", "digits-mlp", 10, (0.1, 0.2, 0.3), (0.2, 0.4, 0.6))
+
+
+@pytest.mark.usefixtures("calibration_cache")
+def test_missing_shares_are_the_calibrated_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not layers_known(CUT_SEGMENTS)
+    monkeypatch.setattr(calibration, "measure_layers", lambda *arguments: TIMES)
+    shares = with_layers(CUT_SEGMENTS, print).virtual.layers
+    assert shares == LayerShares(forward=TIMES.forward, backward=TIMES.backward)
+    assert layers_known(CUT_SEGMENTS), "they are stored"
+
+
+@pytest.mark.usefixtures("calibration_cache")
+def test_given_shares_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "measure_layers", None)
+    layers = LayerShares(forward=(1.0, 1.0, 1.0), backward=(2.0, 2.0, 2.0))
+    virtual = CUT_SEGMENTS.virtual.model_copy(update={"layers": layers})
+    given = CUT_SEGMENTS.model_copy(update={"virtual": virtual})
+    assert layers_known(given)
+    assert with_layers(given, print) is given
+
+
+@pytest.mark.usefixtures("calibration_cache")
+def test_whole_models_need_no_shares() -> None:
+    assert small().training.schedule != DynaComm()
+    assert layers_known(small())
