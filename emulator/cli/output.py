@@ -60,7 +60,7 @@ _PLAIN = {
 _ERRORS = "emulate-plain"
 
 
-def _plain(error: UnicodeError) -> tuple[str, int]:
+def _spelled(error: UnicodeError) -> tuple[str, int]:
     """Return letters in place of those that an encoding lacks, and where they end.
 
     A name's letter becomes its code point, as `\\u65e5`; a byte of a file name that is no UTF-8 is
@@ -77,7 +77,7 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
     return "".join(found), error.end
 
 
-codecs.register_error(_ERRORS, _plain)
+codecs.register_error(_ERRORS, _spelled)
 
 
 def take_every_letter() -> None:

@@ -25,7 +25,7 @@ def apply(commands: Iterable[Command], inside: Sequence[str] = ()) -> list[str]:
     warnings: list[str] = []
     for (tool, lenient), run in groupby(commands, _together):
         neighbours = list(run)
-        if len(neighbours) > 1 and tool in _BATCHING and all(map(_plain, neighbours)):
+        if len(neighbours) > 1 and tool in _BATCHING and all(map(_is_plain, neighbours)):
             warnings.append(_batch(tool, neighbours, inside, lenient=lenient))
         else:
             warnings += [_attempt(command, inside) for command in neighbours]
@@ -45,7 +45,7 @@ def _together(command: Command) -> tuple[str, bool]:
     return command.words[0], command.lenient
 
 
-def _plain(command: Command) -> bool:
+def _is_plain(command: Command) -> bool:
     """Return whether `command` has no option in front, which a line of a batch may not have."""
     return not command.words[1].startswith("-")
 

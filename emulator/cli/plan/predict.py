@@ -12,7 +12,7 @@ from ..options import JSON_OPTION, ON, SET
 from ..output import emit
 from ..prepare.completed_words import scenario_files
 from ..read.analysis_package import analysis
-from ..read.pages import figure_drawn
+from ..read.pages import check_figure, figure_drawn
 
 if TYPE_CHECKING:
     from ...costs.prediction import HardwareEfficiency, PredictedUpdate
@@ -91,10 +91,7 @@ def predict(
         raise click.UsageError("give FILE or --costs, and not both")
     if costs is not None and overrides:
         raise click.UsageError("--set needs FILE")
-    if figure is not None and figure.suffix.lower() != ".png":
-        raise click.BadParameter(
-            f"'{figure}' must end in .png: a chart is a PNG image", param_hint="--figure"
-        )
+    check_figure(figure, "a chart")
     efficiency, chosen, notes = (
         _from_costs(costs, groups) if costs else _from_scenario(file, overrides, groups, on)
     )

@@ -11,7 +11,7 @@ from ...units import about, three_digits
 from ..options import FILE, JSON_OPTION, SET
 from ..output import emit
 from ..read.analysis_package import analysis
-from ..read.pages import figure_drawn
+from ..read.pages import check_figure, figure_drawn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,14 +72,6 @@ def plan(
     if figure is not None:
         with figure_drawn(figure, to_stderr=as_json):
             draw_plan(planned, figure)
-
-
-def check_figure(figure: Path | None) -> None:
-    """Raise a click.BadParameter if `figure` is the name of another file than a PNG image."""
-    if figure is not None and figure.suffix.lower() != ".png":
-        raise click.BadParameter(
-            f"'{figure}' must end in .png: the picture is a PNG image", param_hint="--figure"
-        )
 
 
 def until_seconds(text: str) -> float:

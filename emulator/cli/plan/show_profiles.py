@@ -9,11 +9,10 @@ from ...errors import suggestion
 from ..options import JSON_OPTION
 from ..output import emit
 from ..prepare.completed_words import profile_names
-from ..read.pages import figure_drawn
+from ..read.pages import check_figure, figure_drawn
 from .show_plan import (
     FIGURE_OPTION,
     UNTIL_OPTION,
-    check_figure,
     draw_plan,
     print_plan,
     until_seconds,

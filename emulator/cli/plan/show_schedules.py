@@ -10,7 +10,7 @@ from ..options import JSON_OPTION, SET
 from ..output import emit, tell_step
 from ..prepare.completed_words import group_names, scenario_files
 from ..read.analysis_package import analysis
-from ..read.pages import figure_drawn
+from ..read.pages import check_figure, figure_drawn
 
 if TYPE_CHECKING:
     from ...scenario import Scenario
@@ -88,10 +88,7 @@ def schedule(
         raise click.UsageError("give FILE, --costs, or both")
     if file is None and (overrides or device or batch_size):
         raise click.UsageError("--set, --device and --batch-size need FILE")
-    if figure is not None and figure.suffix.lower() != ".png":
-        raise click.BadParameter(
-            f"'{figure}' must end in .png: a chart is a PNG image", param_hint="--figure"
-        )
+    check_figure(figure, "a chart")
     planned = _planned(file, overrides, device, batch_size, costs)
     if figure is not None and len(planned) > MOST_DEVICES:
         raise click.UsageError(

@@ -10,8 +10,7 @@ from ...world.links.traces import AUTO, FORMATS
 from ..options import JSON_OPTION
 from ..output import echo_json
 from ..read.analysis_package import analysis
-from ..read.pages import figure_drawn
-from .show_plan import check_figure
+from ..read.pages import check_figure, figure_drawn
 
 if TYPE_CHECKING:
     from ...world.links.traces import LinkTrace, Way

@@ -9,7 +9,7 @@ import click
 from ..options import JSON_OPTION
 from ..output import emit
 from ..read.analysis_package import analysis
-from ..read.pages import figure_drawn
+from ..read.pages import check_figure, figure_drawn
 from .completed_words import values_of
 
 if TYPE_CHECKING:
@@ -103,8 +103,7 @@ def data(
         raise click.UsageError(f"one NAME or FILE is shown at a time, not {len(names)}")
     if folder is not None:
         raise click.UsageError("--from gets data sets by NAME, and shows none")
-    if figure is not None and figure.suffix.lower() != ".png":
-        raise click.BadParameter(f"'{figure}' must end in .png", param_hint="--figure")
+    check_figure(figure)
     (name,) = names
     if _is_scenario(name):
         if devices is not None or again:

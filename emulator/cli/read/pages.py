@@ -82,6 +82,17 @@ def drawable(out: Path | None) -> Iterator[None]:
         raise HostError(f"cannot draw the comparison in {out}: {error.strerror}") from error
 
 
+def check_figure(figure: Path | None, what: str = "the picture") -> None:
+    """Raise a click.BadParameter if `figure` is the name of another file than a PNG image.
+
+    `what` is the word of the message for the picture.
+    """
+    if figure is not None and figure.suffix.lower() != ".png":
+        raise click.BadParameter(
+            f"'{figure}' must end in .png: {what} is a PNG image", param_hint="--figure"
+        )
+
+
 @contextmanager
 def figure_drawn(file: Path, *, to_stderr: bool = False) -> Iterator[None]:
     """Print the path of `file`, which the block draws.

@@ -176,7 +176,7 @@ class _Reader:
                     message = f"{shown} is too large: write at most {_MOST_DIGITS - 1} digits"
                     self.document.complain(address, message)
                     return 0
-                return _plain(kind, node.value)
+                return _plain_scalar(kind, node.value)
 
     def _item(self, node: yaml.Node, address: Address) -> Any:
         self._mark(node, address)
@@ -208,7 +208,7 @@ class _Reader:
         return node.start_mark.line + 1 if self._lines else None
 
 
-def _plain(kind: str, text: str) -> Any:
+def _plain_scalar(kind: str, text: str) -> Any:
     if kind not in _PATTERNS or not _PATTERNS[kind].fullmatch(text):
         return text
     match kind:

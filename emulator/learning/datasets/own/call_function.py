@@ -58,14 +58,14 @@ def main(text: str, folder: Path) -> None:
     try:
         arrays = call(Reference.read(text, "."))
     except (PythonFileError, OwnDataError) as error:
-        (folder / MISTAKES).write_text(json.dumps(_plain(error)), encoding="utf-8")
+        (folder / MISTAKES).write_text(json.dumps(_mistakes(error)), encoding="utf-8")
         sys.exit(2)
     part = folder / f"part-{ARRAYS}"
     np.savez(part, allow_pickle=False, **arrays)
     part.replace(folder / ARRAYS)  # a process that is ended while it writes leaves no half file
 
 
-def _plain(error: PythonFileError | OwnDataError) -> list[dict[str, object]]:
+def _mistakes(error: PythonFileError | OwnDataError) -> list[dict[str, object]]:
     """Return the mistakes of `error` as JSON-compatible values."""
     if isinstance(error, PythonFileError):
         return [dict(mistake) for mistake in error.mistakes]
