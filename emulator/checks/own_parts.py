@@ -16,7 +16,7 @@ from ..node.durable.object_tree import freeze
 from ..plugins.raised_errors import calling
 from ..runs.plugin_sources import INSTALLED, own_plugins, plugin_sources
 from ..scenario import Scenario
-from ..scenario.sections.durability import NONE
+from ..scenario.sections.server_section import NONE
 from .finding import Finding, refusal, warning
 from .laws.codec_laws import BrokenLaw
 from .laws.plugin_trials import TRIALS, patience_doubt

@@ -24,7 +24,7 @@ from ..scenario.overview import (
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
 from ..scenario.startup import BOOT, ENGINE
-from ..scenario.timeline.availability_rows import ANEW, AvailabilityRow
+from ..scenario.timeline.fault_plan import ANEW, AvailabilityRow
 from ..units import (
     Bytes,
     Fraction,

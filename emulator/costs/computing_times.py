@@ -13,9 +13,13 @@ import numpy as np
 
 from ..errors import ScenarioError
 from ..scenario import Scenario
-from ..scenario.sections.dealt_steps import BatchTime, DealtStep
-from ..scenario.sections.layer_shares import LayerShares, shares_by_counts
-from ..scenario.sections.virtual_section import Virtual
+from ..scenario.sections.virtual_section import (
+    BatchTime,
+    DealtStep,
+    LayerShares,
+    Virtual,
+    shares_by_counts,
+)
 from ..schedules import Sequential
 from ..units import Seconds
 from ..world.laws import LogNormal

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..log.verdicts.host_shortage import is_short
 from ..scenario import Scenario
 from ..scenario.sections.devices import Group
-from ..scenario.sections.time_section import AUTO, MOST_DILATION, TimeSection
+from ..scenario.sections.run_sections import AUTO, MOST_DILATION, TimeSection
 from ..schedules import Sequential
 from ..shaping.backend import Backend
 from ..shaping.full_packets import filled

@@ -11,7 +11,7 @@ from ..layout import Layout
 from ..pulls import floats
 from ..scenario import Scenario
 from ..scenario.sections.devices import Group
-from ..scenario.sections.layer_shares import LayerShares
+from ..scenario.sections.virtual_section import LayerShares
 from ..schedules import Sequential
 from ..units import Seconds
 from ..world.laws import Fixed

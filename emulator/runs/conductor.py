@@ -9,7 +9,7 @@ from ..core.survivors import Survivors
 from ..log.records import Record
 from ..scenario import Scenario, Timed
 from ..scenario.timeline.compiled import ends_beyond
-from ..scenario.timeline.silent_links import silent_links
+from ..scenario.timeline.link_changes import silent_links
 from ..world.verbs import Action
 from .cancel import Canceled
 from .certain_crashes import idle_devices, none_left

@@ -7,7 +7,7 @@ from ..core.plan import Plan, WorkerPlan
 from ..core.wire.framing import Form
 from ..costs.compute_groups import compute_groups, dealt_batches
 from ..scenario import Scenario
-from ..scenario.sections.durability import planned
+from ..scenario.sections.server_section import planned
 from ..scenario.timeline.compiled import verbs_of_faults
 from ..world.faults.garbling import VERB
 from ..world.roles import EVALUATOR

@@ -19,9 +19,9 @@ from ..log.records import Record
 from ..log.records.fault_records import FaultRecord
 from ..log.records.record_fields import kind
 from ..scenario import Scenario, Timed
-from ..scenario.sections.durability import NONE
+from ..scenario.sections.server_section import NONE
 from ..scenario.timeline.compiled import horizon, server_back, verbs_of_faults
-from ..scenario.timeline.reshaped_links import reshaped_links
+from ..scenario.timeline.link_changes import reshaped_links
 from ..units import Fraction
 from ..world import verbs
 from ..world.faults import Scheduled

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from .. import aggregation, codecs, modulation, optimizers, schedules, synchronization
 from ..errors import PythonFileError
 from ..world import faults
-from . import figure_plugins
+from .sections.run_sections import FIGURES
 
 FAMILIES = (
     *(codecs.FAMILY, modulation.FAMILY, synchronization.FAMILY, optimizers.FAMILY),
-    *(aggregation.FAMILY, schedules.FAMILY, faults.FAMILY, figure_plugins.FAMILY),
+    *(aggregation.FAMILY, schedules.FAMILY, faults.FAMILY, FIGURES),
 )
 """Families that users can add to."""
 

@@ -20,11 +20,8 @@ from .sections.devices import Device, Group, Section, expand
 from .sections.fault_fields import aimed
 from .sections.fault_targets import FaultTargets
 from .sections.fields import Duration, Kinds, NotEmpty
-from .sections.measure import MeasureSection
-from .sections.report_section import ReportSection
+from .sections.run_sections import AUTO, MeasureSection, ReportSection, TcpSection, TimeSection
 from .sections.server_section import ServerSection
-from .sections.tcp_section import TcpSection
-from .sections.time_section import AUTO, TimeSection
 from .sections.training_section import TrainingSection
 from .sections.virtual_section import Virtual
 

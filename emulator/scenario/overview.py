@@ -12,8 +12,8 @@ from .model import Scenario
 from .sections.bottleneck_section import Bottleneck
 from .sections.devices import Device, Section
 from .sections.training_section import TrainingSection
-from .timeline.availability_rows import AvailabilityRow, availability_rows
 from .timeline.compiled import Outage, outages
+from .timeline.fault_plan import AvailabilityRow, availability_rows
 from .timeline.link_changes import change_facts, change_words
 
 

@@ -9,7 +9,7 @@ from ..schedules import Sequential
 from ..world.links.link import Link, Side
 from ..world.links.link_course import slowest
 from .model import Scenario
-from .timeline.reshaped_links import reshaped_links
+from .timeline.link_changes import reshaped_links
 
 LEAST_TIMEOUT = 30.0
 """Smallest time-out of an answer in seconds, however fast the links are."""

@@ -12,8 +12,8 @@ from emulator.errors import ScenarioError
 from emulator.plugins import family
 from emulator.runs.plugin_sources import plugin_sources
 from emulator.scenario import dump, load
-from emulator.scenario.figure_plugins import FAMILY
 from emulator.scenario.installed_plugins import installed_plugins
+from emulator.scenario.sections.run_sections import FIGURES
 from emulator.sweeps.point import Point
 from tests.fakes.small_scenario import SMALL
 from tests.fakes.typed_commands import Emulate
@@ -191,10 +191,10 @@ def test_an_installed_package_offers_figures(
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(page, "FIGURES", (staleness,))
     points = {
-        name: EntryPoint(name, f"acme_figures:{name.title()}", FAMILY.group) for name in WORDS
+        name: EntryPoint(name, f"acme_figures:{name.title()}", FIGURES.group) for name in WORDS
     }
     monkeypatch.setattr(
-        family, "_entry_points", lambda group: points if group == FAMILY.group else {}
+        family, "_entry_points", lambda group: points if group == FIGURES.group else {}
     )
     assert {plugin.kind for plugin in installed_plugins()} == set(WORDS)
     result = emulate("report", "abc121", "--figure", "tall", "--figure", "broken")

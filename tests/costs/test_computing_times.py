@@ -11,7 +11,7 @@ from emulator.costs.computing_times import layers_known, step_times, with_layers
 from emulator.costs.prediction import hardware_efficiency, prediction_facts
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, loads
-from emulator.scenario.sections.layer_shares import LayerShares
+from emulator.scenario.sections.virtual_section import LayerShares
 from emulator.schedules import DynaComm
 from emulator.units import Seconds
 from emulator.world.laws import Fixed, LogNormal

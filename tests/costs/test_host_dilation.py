@@ -7,7 +7,7 @@ from emulator.checks.this_host import tight, too_fast
 from emulator.costs.host_dilation import CoreDemand, core_demand, with_dilation
 from emulator.machine.host import Host
 from emulator.scenario import Scenario, loads
-from emulator.scenario.sections.time_section import TimeSection
+from emulator.scenario.sections.run_sections import TimeSection
 
 
 def fleet(*lines: str, synchronization: str = "asynchronous") -> Scenario:

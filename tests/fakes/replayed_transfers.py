@@ -10,7 +10,7 @@ from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.transmission import LinkConstants
-from emulator.scenario.sections.tcp_section import Congestion
+from emulator.scenario.sections.run_sections import Congestion
 from emulator.world.links.link import ETHERNET, Link
 from tests.netem.lab import Way
 

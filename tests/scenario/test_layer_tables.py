@@ -9,7 +9,7 @@ from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
 from emulator.learning.models.layer_table import LayerTable, TableLayer
 from emulator.scenario import Scenario, dump, load, loads, overview
-from emulator.scenario.sections.layer_shares import shares_by_counts
+from emulator.scenario.sections.virtual_section import shares_by_counts
 from tests.fakes.small_scenario import SMALL, in_folder, mistakes, small
 
 ROW = "{name: a, kind: conv, parameters: 2, activations: 1, multiply_adds: 3}"

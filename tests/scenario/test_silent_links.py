@@ -5,7 +5,7 @@ import pytest
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, loads
 from emulator.scenario.timeline.compiled import timeline
-from emulator.scenario.timeline.silent_links import silent_links
+from emulator.scenario.timeline.link_changes import silent_links
 
 HEAD = """
 name: dead

@@ -8,8 +8,8 @@ import pytest
 
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, dump, load, loads
-from emulator.scenario.timeline.availability_rows import ANEW, availability_rows
 from emulator.scenario.timeline.compiled import timeline
+from emulator.scenario.timeline.fault_plan import ANEW, availability_rows
 
 SCENARIO = """
 name: traced

@@ -143,7 +143,7 @@ def _texts(findings: "Iterable[Finding]", severity: str) -> list[str]:
 def _shaped(scenario: "Scenario") -> tuple[int, int]:
     """Return the number of links with more than a rate, which need netem or the box, and of those
     with a rate alone."""
-    from ...scenario.timeline.reshaped_links import reshaped_links
+    from ...scenario.timeline.link_changes import reshaped_links
     from ...shaping.backend import Backend, boxed
 
     backend, others = Backend(rate="tbf", delay="packets"), reshaped_links(scenario)

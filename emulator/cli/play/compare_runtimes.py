@@ -117,7 +117,7 @@ def _with_control(scenario: "Scenario", containers: Path) -> "Scenario":
 
     A control that no scenario can choose leaves `scenario` as it is.
     """
-    from ...scenario.sections.tcp_section import Congestion, TcpSection
+    from ...scenario.sections.run_sections import Congestion, TcpSection
 
     served = json.loads((containers / "manifest.json").read_text(encoding="utf-8")).get("tcp")
     if scenario.tcp is not None or not scenario.virtual.tcp or served not in get_args(Congestion):

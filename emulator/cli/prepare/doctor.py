@@ -143,7 +143,7 @@ def _rate(features: "Features") -> str:
 
 def _tcp() -> Diagnosis:
     """Return the congestion control of containers, and the others that a scenario can name."""
-    from ...scenario.sections.tcp_section import Congestion
+    from ...scenario.sections.run_sections import Congestion
 
     refusals = {control: congestion.refusal(control) for control in get_args(Congestion)}
     choice = " or ".join(control for control, refusal in refusals.items() if not refusal)

@@ -22,7 +22,7 @@ from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...runs.results import unfinished_models
 from ...scenario import Scenario
-from ...scenario.sections.durability import NONE
+from ...scenario.sections.server_section import NONE
 from ...world import verbs
 from ...world.links.reshaping import VERB
 from ...world.roles import SERVER

@@ -35,7 +35,7 @@ from ...runs.results import (
 )
 from ...runs.session import Session
 from ...scenario import Timed
-from ...scenario.sections.durability import NONE
+from ...scenario.sections.server_section import NONE
 from ...shaping.backend import DELAYS, Backend, Delay
 from ...world import verbs
 from .earlier_lives import EarlierLives, read_lives

@@ -11,7 +11,7 @@ from ...core.worker.kept_state import Keeper
 from ...costs.compute_groups import dealt_batches
 from ...scenario import Scenario
 from ...scenario.timeline.compiled import verbs_of_faults
-from ...scenario.timeline.reshaped_links import reshaped_links
+from ...scenario.timeline.link_changes import reshaped_links
 from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
 from ...world.laws import Law

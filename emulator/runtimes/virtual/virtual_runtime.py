@@ -14,7 +14,7 @@ from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
-from ...scenario.sections.durability import planned as planned_durability
+from ...scenario.sections.server_section import planned as planned_durability
 from ...scenario.timeouts import slowest_exchange
 from ...world import verbs
 from ...world.roles import SERVER

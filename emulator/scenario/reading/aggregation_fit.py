@@ -16,7 +16,7 @@ from ...synchronization import (
 from ...synchronization.barrier import Barrier
 from ...synchronization.rounds import clients_per_round
 from ...synchronization.softsync import Softsync
-from ..sections.plugin_fields import AggregationField, SynchronizationField
+from ..sections.training_section import AggregationField, SynchronizationField
 from .document import Document
 
 KEY = ("training", "aggregation")

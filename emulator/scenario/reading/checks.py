@@ -18,8 +18,12 @@ from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD, Softsync
 from ...world.stop_conditions import CONDITIONS
 from ..sections.devices import MOST_DEVICES, device_names
-from ..sections.plugin_fields import CodecField, ScheduleField, SynchronizationField
-from ..sections.training_section import TrainingSection
+from ..sections.training_section import (
+    CodecField,
+    ScheduleField,
+    SynchronizationField,
+    TrainingSection,
+)
 from .aggregation_fit import check_aggregation
 from .bottleneck_checks import check_bottlenecks
 from .cut_fit import check_cut

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 from ...codecs import AnyCodec, uncuttable
 from ...synchronization import AnySynchronization, FedAvg, LocalSGD, Softsync
 from ..sections.fully_connected import FullyConnected, cut_layer
-from ..sections.plugin_fields import CodecField, SynchronizationField
+from ..sections.training_section import CodecField, SynchronizationField
 from .document import Document
 from .own_model_file import known_model
 

@@ -14,7 +14,7 @@ from ...world.faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...world.roles import SERVER
 from ..model import Scenario
 from ..sections.devices import RESERVED
-from ..sections.durability import NONE
+from ..sections.server_section import NONE
 from .document import Address, Document, place
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from ...world.faults import Scheduled
 from ..model import Scenario
-from ..timeline.compiled import horizon
-from ..timeline.episodes import EpisodeDraws
+from ..timeline.compiled import EpisodeDraws, horizon
 from .document import Address, Document
 
 

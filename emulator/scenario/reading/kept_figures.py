@@ -8,8 +8,8 @@ from typing import Any
 
 from ...errors import MisplacedKeysError, ScenarioError
 from ...plugins.python_file import Reference, is_reference
-from ..figure_plugins import FAMILY, Figure
 from ..own_plugins import read_own
+from ..sections.run_sections import FIGURES, Figure
 from .document import place
 from .wording import not_among
 from .yaml_subset import parse, read
@@ -63,12 +63,12 @@ def _kept(value: Any, folder: Path) -> KeptFigure:
     if is_reference(kind):
         kind = str(Reference.read(kind, folder).resolved)
     name = Path(kind).name
-    if not FAMILY.is_own(kind):
-        known = [*FAMILY.installed(), "./figures.py:Class"]
+    if not FIGURES.is_own(kind):
+        known = [*FIGURES.installed(), "./figures.py:Class"]
         return KeptFigure(name, None, not_among(kind, known))
     keys = {**value, "kind": kind} if isinstance(value, dict) else kind
     try:
-        return KeptFigure(name, read_own(keys, FAMILY, lambda cls: cls))
+        return KeptFigure(name, read_own(keys, FIGURES, lambda cls: cls))
     except MisplacedKeysError as error:
         found = ((key if isinstance(key, tuple) else (key,), said) for key, said in error.conflicts)
         reason = "; ".join(f"{place(key)}: {said}".removeprefix(": ") for key, said in found)

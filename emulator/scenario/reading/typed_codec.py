@@ -12,7 +12,7 @@ from ...codecs import FAMILY, AnyCodec
 from ...errors import ScenarioError
 from ...plugins.python_file import is_reference
 from ..own_plugins import STRICT
-from ..sections.plugin_fields import CodecField
+from ..sections.training_section import CodecField
 from .document import place
 from .wording import conflicts, not_among
 from .yaml_subset import parse

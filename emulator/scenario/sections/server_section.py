@@ -1,14 +1,81 @@
-"""The scenario's section `server`: the server's link, state on disk, and defences."""
+"""The section `server`: the server's link, its state on disk, and its defences."""
 
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
+from pydantic_core import core_schema
 
+from ...core.plan import Durability
+from ...core.server.quarantine import QuarantineRule
+from ...units import Seconds
 from ...world.links.link import Link
+from ..reading.wording import not_among
 from .devices import Section
-from .durability import AnyDurability
-from .fields import Duration, Profiled
-from .quarantine_section import QuarantineSection
+from .fields import Duration, Name, Profiled
+
+
+class QuarantineSection(Section):
+    """Quarantine: a device with repeated refusals is not heard for a while."""
+
+    refusals: Annotated[int, Field(ge=1)] = 10
+    """Number of refused messages that bring a device into quarantine."""
+    within: Duration = Seconds(60)
+    """Time in which the refusals come, for example `1min`."""
+    lasts: Duration = Seconds(60)
+    """Duration of the first quarantine; each further one of the same device lasts twice as long.
+    Then the device is heard again, and its refusals count from zero."""
+
+    @property
+    def rule(self) -> QuarantineRule:
+        """The rule in base units."""
+        return QuarantineRule(self.refusals, float(self.within), float(self.lasts))
+
+
+NONE, UPDATE = "none", "update"
+_EVERY = "every: TIME"
+_WORDS = {
+    NONE: "No durability: the run ends with the server's process.",
+    UPDATE: "Every update is in a log on the disk before anybody learns of it: none is lost.",
+}
+
+
+class SavedEvery(Section):
+    """States of the server on its disk, saved again and again: updates since the last are lost."""
+
+    every: Duration
+    """Time between two saved states, for example `30s`."""
+
+
+class Durable:
+    """Reads a durability: the word `none` or `update`, or a mapping as `SavedEvery`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        word = core_schema.no_info_plain_validator_function(_word)
+        choices = {UPDATE: word, _EVERY: handler.generate_schema(SavedEvery)}
+        return core_schema.tagged_union_schema(choices, self._tag)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        words = Name(_WORDS).__get_pydantic_json_schema__(None, None)
+        return {"anyOf": [words, handler(schema["choices"][_EVERY])]}
+
+    def _tag(self, value: Any) -> str:
+        return _EVERY if isinstance(value, dict | SavedEvery) else UPDATE
+
+
+def _word(durability: Any) -> str:
+    if isinstance(durability, str) and durability in _WORDS:
+        return str(durability)
+    raise ValueError(not_among(durability, [*_WORDS, f"{{{_EVERY}}}"]))
+
+
+AnyDurability: TypeAlias = Annotated[str | SavedEvery, Durable()]
+
+
+def planned(durability: str | SavedEvery) -> Durability | None:
+    """Return the plan of `durability`, or None without durability."""
+    if isinstance(durability, SavedEvery):
+        return Durability(float(durability.every))
+    return Durability() if durability == UPDATE else None
 
 
 class Checkpoint(Section):

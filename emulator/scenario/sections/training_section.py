@@ -1,10 +1,13 @@
 """The scenario's section `training`: the data set, the model and the algorithm."""
 
+from dataclasses import is_dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
+from pydantic_core import core_schema
 
+from ... import aggregation, codecs, modulation, optimizers, schedules, synchronization
 from ...aggregation import Mean
 from ...core.plan import Cut
 from ...errors import ScenarioError
@@ -18,22 +21,60 @@ from ...learning.models.layer_table import LayerTable
 from ...learning.models.own_model import LOSSES, ModelSource, OwnModel, source
 from ...modulation import Constant
 from ...optimizers import SGD
+from ...plugins.python_file import NAME
 from ...pulls import AnyPull, WholeModel
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import Asynchronous, local_training
 from ..algorithms import ALGORITHMS, name_of
-from .dataset_field import NameOrData
 from .devices import Section
-from .fields import Kinds, NamedOr, NameOrReference
+from .fields import Kinds, Name, NamedOr, NameOrReference
 from .fully_connected import FullyConnected, layer_names
-from .plugin_fields import (
-    AggregationField,
-    CodecField,
-    ModulationField,
-    OptimizerField,
-    ScheduleField,
-    SynchronizationField,
-)
+
+_NAME, _OWN = "a name", "data of one's own"
+_REMEDY = ", nor a path, as ./data.npz, ./table.csv, ./images/ or ./file.py:function"
+_PATH = rf"/|\.(npz|csv|parquet)$|{NAME}"
+"""Regular expression of a path, as opposed to a name."""
+
+
+class NameOrData:
+    """Reads one of the names in `known`, a table of names and descriptions, or an OwnDataset.
+
+    The path alone stands for a mapping with the key `file`: `reading/dataset_files.py` puts the
+    mapping in the path's place, so the reader does not see the path alone.
+    """
+
+    def __init__(self, known: dict[str, str]) -> None:
+        self._name = Name(known, _REMEDY)
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        name = self._name.__get_pydantic_core_schema__(str, handler)
+        choices = {_NAME: name, _OWN: handler.generate_schema(OwnDataset)}
+        return core_schema.tagged_union_schema(choices, self._tag)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        names = self._name.__get_pydantic_json_schema__(None, None)
+        about = (
+            "Path of data of one's own, from the scenario's folder, or in an option from the "
+            "working directory."
+        )
+        path = {"type": "string", "pattern": _PATH, "description": about}
+        return {"anyOf": [names, path, handler(schema["choices"][_OWN])]}
+
+    def _tag(self, value: Any) -> str:
+        return _OWN if isinstance(value, dict) or is_dataclass(value) else _NAME
+
+
+CodecField: TypeAlias = Annotated[codecs.AnyCodec, Kinds(family=codecs.FAMILY)]
+ModulationField: TypeAlias = Annotated[modulation.AnyModulation, Kinds(family=modulation.FAMILY)]
+SynchronizationField: TypeAlias = Annotated[
+    synchronization.AnySynchronization, Kinds(family=synchronization.FAMILY)
+]
+OptimizerField: TypeAlias = Annotated[optimizers.AnyOptimizer, Kinds(family=optimizers.FAMILY)]
+AggregationField: TypeAlias = Annotated[
+    aggregation.AnyAggregation, Kinds(family=aggregation.FAMILY)
+]
+ScheduleField: TypeAlias = Annotated[schedules.AnySchedule, Kinds(family=schedules.FAMILY)]
+
 
 _LOSS = "A function of a Python file that maps labels and outputs to losses."
 

@@ -1,13 +1,21 @@
-"""The links of a scenario that change by themselves: their random starts, and words about them."""
+"""Changes of links in a run: by themselves, by faults, and into silence."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
 from ... import chance
 from ...units import Rate, Seconds, three_digits
-from ...world.links.link import Side
+from ...world.faults import Scheduled
+from ...world.links.link import Link, Side
+from ...world.links.link_course import silent_from, slowest
+from ...world.links.reshaping import VERB, reshaped
 from ...world.links.traces.trace_statistics import statistics
+from ...world.verbs import Setting, row
+from ..model import Scenario
+from .compiled import Timed
 
 _LISTED = 3
 """Steps of a side that a table lists; it counts the others."""
@@ -59,3 +67,79 @@ def change_facts(side: Side) -> dict[str, Any]:
         keys = {"file": played.file, "loop": played.loop, "scale": played.scale, "start": start}
         facts["trace"] = {**keys, **statistics(played.trace.scaled(played.scale)).plain()}
     return facts
+
+
+def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
+    """Return, by name of the device, the links that faults and the link's own changes may give.
+
+    Devices whose links never change have no entry. Of a link with steps or a trace the slowest
+    link counts, as `link_course.slowest` says.
+    """
+    aimed = [
+        (setting, frozenset(scenario.targets_of_faults.aimed(index)))
+        for index, fault in enumerate(scenario.faults)
+        if (setting := _setting(fault)) is not None
+    ]
+    links: dict[str, tuple[Link, ...]] = {}
+    for group in scenario.devices:
+        entries = [entry for profile in group.failures for entry in profile.faults]
+        own = [setting for entry in entries if (setting := _setting(entry)) is not None]
+        if not (own or aimed or group.link.changes):
+            continue
+        link = slowest(group.link)
+        common = (*([link] if group.link.changes else []), *_links(link, own))
+        others = [(reshaped(link, setting), names) for setting, names in aimed]
+        for name in group.names:
+            found = common + tuple(link for link, names in others if name in names)
+            if found:
+                links[name] = found
+    return links
+
+
+def _setting(fault: Scheduled) -> Setting | None:
+    """Return the setting with which `fault` changes a link, or None if links stay as they are."""
+    begin = fault.begin("")
+    return begin.setting if begin.verb == VERB else None
+
+
+def _links(link: Link, settings: Sequence[Setting]) -> tuple[Link, ...]:
+    return tuple(reshaped(link, setting) for setting in settings)
+
+
+def silent_links(scenario: Scenario, schedule: Iterable[Timed]) -> dict[str, float]:
+    """Return, by device, the second of the run from which its link carries nothing for good.
+
+    `schedule` are the actions of the run's faults in order, some of which change links.
+    """
+    changes: dict[str, list[tuple[float, Setting | None]]] = defaultdict(list)
+    for timed in schedule:
+        if row(timed.action.verb).name == VERB:
+            changes[timed.action.node].append((timed.at, timed.action.setting))
+    silent = {}
+    for group in scenario.devices:
+        if not (group.link.changes or changes):
+            continue
+        for name in group.names:
+            if (own := changes.get(name)) or group.link.changes:
+                draw = start_draw(scenario.seed, name)
+                at = _silent_from(group.link, [(0.0, None), *(own or [])], draw)
+                if at < math.inf:
+                    silent[name] = at
+    return silent
+
+
+def _silent_from(link: Link, settings: list[tuple[float, Setting | None]], draw: float) -> float:
+    """Return the second from which `link` carries nothing for good.
+
+    `settings` are those of the verb `reshape`, each with its time, in order.
+    """
+    until, silent = math.inf, math.inf
+    for begin, setting in reversed(settings):
+        at = max(begin, silent_from(link, setting, draw))
+        if at >= until:
+            break
+        silent = at
+        if at > begin:
+            break
+        until = begin
+    return silent

@@ -12,7 +12,7 @@ from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.burst_losses import BurstLosses, _Walk
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
-from emulator.scenario.sections.tcp_section import Congestion
+from emulator.scenario.sections.run_sections import Congestion
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
 from emulator.world.links.loss_models import FourStates, Gemodel, LossModel

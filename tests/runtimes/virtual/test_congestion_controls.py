@@ -15,7 +15,7 @@ from emulator.runtimes.virtual.links.network import CONTROLS
 from emulator.runtimes.virtual.links.reno import LinearRegrowth, Reno
 from emulator.runtimes.virtual.links.tcp import Tcp
 from emulator.runtimes.virtual.links.windows import INITIAL, RESTART, SEGMENT
-from emulator.scenario.sections.tcp_section import Congestion
+from emulator.scenario.sections.run_sections import Congestion
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
 from tests.fakes.replayed_transfers import modelled

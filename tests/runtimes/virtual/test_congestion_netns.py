@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulator.runtimes.virtual.links.network import link_constants
-from emulator.scenario.sections.tcp_section import Congestion
+from emulator.scenario.sections.run_sections import Congestion
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds

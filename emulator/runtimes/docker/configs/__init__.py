@@ -24,8 +24,7 @@ from ....node.config import (
 from ....node.link.access_link import held, reshaping_of
 from ....scenario import Device, Scenario
 from ....scenario.sections.bottleneck_section import Bottleneck
-from ....scenario.timeline.link_changes import start_draw
-from ....scenario.timeline.reshaped_links import reshaped_links
+from ....scenario.timeline.link_changes import reshaped_links, start_draw
 from ....scenario.timeouts import answer_timeout, slowest_exchange
 from ....shaping import access, gateway
 from ....shaping.backend import Backend, boxed

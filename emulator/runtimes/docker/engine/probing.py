@@ -19,7 +19,7 @@ from ....node import config
 from ....runs.folder import new_id
 from ....scenario import Device, Scenario, Timed
 from ....scenario.sections.devices import MEMORY
-from ....scenario.timeline.reshaped_links import reshaped_links
+from ....scenario.timeline.link_changes import reshaped_links
 from ....shaping.backend import Backend, Delay, choose
 from ....shaping.features import Features
 from ....world.links.link import Link, Side

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from .... import chance
-from ....scenario.sections.dealt_steps import BatchTime
+from ....scenario.sections.virtual_section import BatchTime
 from ....world.cpu_quota import Quota, throttled
 from ....world.laws import Fixed, Law
 from .device_battery import DeviceBattery

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from .... import chance
 from ....scenario import Group, Scenario
-from ....scenario.sections.tcp_section import USUAL, Congestion
-from ....scenario.timeline.reshaped_links import reshaped_links
+from ....scenario.sections.run_sections import USUAL, Congestion
+from ....scenario.timeline.link_changes import reshaped_links
 from ....world.links.delay_draws import jitters
 from ....world.links.link import FRAME, Link
 from ....world.links.link_course import link_at
