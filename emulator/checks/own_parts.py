@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import PythonFileError
 from ..learning.datasets import OwnDataset, describe
 from ..learning.models import OwnModel
-from ..node.durable.object_tree import freeze
+from ..node.durable.packed_state import packed
 from ..plugins.raised_errors import calling
 from ..runs.plugin_sources import INSTALLED, own_plugins, plugin_sources
 from ..scenario import Scenario
@@ -93,14 +93,30 @@ def doubtful_plugins(scenario: Scenario) -> list[Finding]:
 
 def _unkept(plugin: Any, state: Any) -> str:
     """Return why the `state` of `plugin` cannot be saved; empty if it can."""
+    if missing := _unsaid(type(state)):
+        return f"{plugin.kind}: {missing}"
     try:
-        freeze(state)
+        packed(state.state())
     except TypeError as error:
         return (
             f"{plugin.kind}: {error}: with server.durability a plugin keeps numbers, text, arrays, "
-            "containers, objects of its own classes, and random generators"
+            "containers, Held values, and random generators"
         )
     return ""
+
+
+def _unsaid(cls: type[Any]) -> str:
+    """Return what the class of a plugin's state lacks to be saved; empty if it lacks nothing."""
+    for own in cls.__mro__:
+        names = vars(own).keys()
+        if {"state", "restore"} <= names or "STATE" in names:
+            return ""
+        if "__init__" in names:
+            break  # attributes of which no state tells
+    return (
+        f"with server.durability {cls.__name__} needs methods state() and restore(state), or, as "
+        "an emulator.plugins.stateful.Stateful, the names of its attributes in STATE"
+    )
 
 
 def missing_imports(scenario: Scenario) -> Iterator[Finding]:

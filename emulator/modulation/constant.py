@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..layout import Layout
+from ..plugins.stateful import Stateful
 from ..vectors import Gradient
 
 _ONE = np.float32(1)
@@ -25,7 +26,7 @@ class Constant:
         return 0
 
 
-class Unmodulated:
+class Unmodulated(Stateful):
     """Modulator without state; the divisor is always 1."""
 
     oldest = 0

@@ -17,11 +17,12 @@ version, however long it is.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from ..plugins.stateful import Held, Stateful
 from ..vectors import Indices
 
 MEMORY = 512 << 20
@@ -59,8 +60,7 @@ def _crowd(needed: int) -> int:
     return needed + needed // 4 + _SPARE
 
 
-@dataclass
-class _Segment:
+class _Segment(Held, msgspec.Struct):
     """Updates after version `first`: their indices in `log`, and the tally at version `first`.
 
     `marks[i]` belongs to version `first + i`: the entries in the log, and the number of updates so
@@ -113,8 +113,10 @@ def _select(tally: NDArray[np.uint16], asked: NDArray[np.intp] | None) -> NDArra
     return tally if asked is None else tally.take(asked)
 
 
-class History:
+class History(Stateful):
     """Counts, for every kept version, how often later updates touched each parameter."""
+
+    STATE = ("_tally", "_segments", "_crowd")
 
     def __init__(self, size: int, version: int = 0) -> None:
         """Begin at `version` for a model of `size` parameters."""

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ..layout import Layout
+from ..plugins.stateful import Stateful
 from ..vectors import Gradient, Indices, Vector
 from .history import History, bound
 
@@ -33,8 +34,10 @@ class PerParameter:
         return bound(layout.size, workers + 1)  # each worker's version, and the newest
 
 
-class ByParameter:
+class ByParameter(Stateful):
     """Modulator that counts touched parameters in a `History`."""
+
+    STATE = ("_history",)
 
     def __init__(self, history: History, size: int) -> None:
         self._history, self._size = history, size

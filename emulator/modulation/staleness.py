@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..layout import Layout
+from ..plugins.stateful import Stateful
 from ..vectors import Gradient
 
 
@@ -28,8 +29,10 @@ class Staleness:
         return 0
 
 
-class ByStaleness:
+class ByStaleness(Stateful):
     """Modulator with the ascending versions at which steps ended, back to the oldest in use."""
+
+    STATE = ("_versions",)
 
     def __init__(self, version: int) -> None:
         self._versions = array("q", [version])

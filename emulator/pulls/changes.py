@@ -6,6 +6,7 @@ from itertools import islice
 
 import numpy as np
 
+from ..plugins.stateful import Stateful
 from ..vectors import Gradient, Indices
 
 _ROOM = 4
@@ -14,8 +15,10 @@ _MANY = 8
 """From one changed parameter in this many on, a table of all is faster than merging indices."""
 
 
-class Changes:
+class Changes(Stateful):
     """Log of changed parameters. Recording costs O(1) an update, a question O(entries since)."""
+
+    STATE = ("_log", "_entries", "_newest")
 
     def __init__(self, size: int, version: int) -> None:
         """Begin at `version` of a model of `size` parameters."""

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from ..codecs.indices import CODINGS
 from ..layout import Layout, Segment
+from ..plugins.stateful import Stateful
 from ..vectors import Gradient, Indices, Vector
 from . import floats
 from .base import EncodedModel, Pulls
@@ -54,8 +55,10 @@ class _Patch(NamedTuple):
         return self.changed.nbytes + _size(self.coded)
 
 
-class DeltaPulls:
+class DeltaPulls(Stateful):
     """State of delta pulls: the latest changes, and the answers for the present version."""
+
+    STATE = ("_whole", "_changes")
 
     def __init__(self, values: Values, layout: Layout, version: int) -> None:
         self._values: Values = values
@@ -66,6 +69,10 @@ class DeltaPulls:
         self._patches: dict[int, _Patch | None] = {}
         self._pieces: dict[tuple[int, Segment], EncodedModel] = {}  # and by segment
         self._kept = 0  # bytes of both
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self._clear()  # answers are made again
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         self._whole.changed(gradients, everywhere)

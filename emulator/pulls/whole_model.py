@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ..layout import Layout, Segment
+from ..plugins.stateful import Stateful
 from ..vectors import Gradient, Vector
 from . import floats
 from .base import EncodedModel, Pulls
@@ -27,7 +28,7 @@ class WholeModel:
         return WholeModelPulls(self.values, layout)
 
 
-class WholeModelPulls:
+class WholeModelPulls(Stateful):
     """State of dense pulls: the present version's encoding, made at the first question."""
 
     def __init__(self, values: Values, layout: Layout) -> None:
@@ -35,6 +36,9 @@ class WholeModelPulls:
         self._layout = layout
         self._coded: EncodedModel | None = None
         self._rounded: Vector | None = None
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._coded = self._rounded = None
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         self._coded = self._rounded = None

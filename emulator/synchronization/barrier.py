@@ -10,6 +10,7 @@ from decimal import Decimal
 from math import ceil
 from typing import Annotated, Any, Generic, Literal
 
+from ..plugins.stateful import Stateful
 from ..units import Checked, Fraction, Seconds
 from .base import A, Patience, check_patience
 from .missed_steps import LeftOut, LeftOutCount
@@ -50,8 +51,10 @@ class Barrier:
         return Lockstep(self, members)
 
 
-class Lockstep(Generic[A]):
+class Lockstep(Stateful, Generic[A]):
     """State of a barrier: the arrived gradients, and the workers given up."""
+
+    STATE = ("_given_up", "_departed", "_arrivals", "_deadline", "_left_out", "releases")
 
     weights = None
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal
 
+from ..plugins.stateful import Stateful
 from ..units import AtLeast, Seconds
 from .base import A, Patience, check_patience
 from .missed_steps import LeftOut, LeftOutCount
@@ -41,8 +42,13 @@ class Bounded:
         return Clocks(self, members)
 
 
-class Clocks(Generic[A]):
+class Clocks(Stateful, Generic[A]):
     """State of `bounded`: every worker's clock, and the slowest clock that is waited for."""
+
+    STATE = (
+        *("_clocks", "_live", "_workers_at", "_slowest", "_deadline", "_heard"),
+        *("_left_out", "releases"),
+    )
 
     weights = None
 

@@ -84,6 +84,26 @@ class GroupSteps(Generic[A]):
         # the first of the dict has the earliest deadline: O(1) for any number of groups.
         self._waiting: dict[Lockstep[A], None] = {}
 
+    def state(self) -> dict[str, Any]:
+        """Return the state of each group, and the numbers of the groups with a gradient."""
+        groups = list(self._members)
+        return {
+            "groups": [lockstep.state() for lockstep in groups],
+            "waiting": [groups.index(lockstep) for lockstep in self._waiting],
+            "releases": self.releases,
+            "released": self._released,
+            "due": [tuple(count) for count in self._due],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from `state`, of the same groups."""
+        groups = list(self._members)
+        for lockstep, own in zip(groups, state["groups"], strict=True):
+            lockstep.restore(own)
+        self._waiting = dict.fromkeys(groups[number] for number in state["waiting"])
+        self.releases, self._released = state["releases"], state["released"]
+        self._due = [LeftOutCount(*count) for count in state["due"]]
+
     def begin(self, now: float) -> None:
         pass
 

@@ -7,6 +7,8 @@ of two step numbers.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..plugins.stateful import Stateful
+
 
 class LeftOutCount(NamedTuple):
     """Steps of the synchronizer that were made without `node`, since the begin of the run."""
@@ -17,8 +19,10 @@ class LeftOutCount(NamedTuple):
     """Steps that were made with and without the node."""
 
 
-class LeftOut:
+class LeftOut(Stateful):
     """Counts steps without the devices that were given up after the patience."""
+
+    STATE = ("_steps", "_since", "_before", "_given_up")
 
     def __init__(self) -> None:
         self._steps = 0

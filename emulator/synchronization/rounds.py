@@ -11,6 +11,7 @@ from typing import Generic
 
 from .. import chance
 from ..errors import WireError
+from ..plugins.stateful import Stateful
 from .base import A
 from .missed_steps import LeftOut, LeftOutCount
 
@@ -21,7 +22,7 @@ def clients_per_round(share: float, members: int) -> int:
     return max(1, int(Decimal(repr(float(share))) * members))
 
 
-class Rounds(Generic[A]):
+class Rounds(Stateful, Generic[A]):
     """State of a round: drawn devices, devices with the current model, and arrived updates.
 
     After `patience` the round ends without the missing devices. A device given up is still drawn,
@@ -29,6 +30,11 @@ class Rounds(Generic[A]):
     time. If too few other devices are left, the round waits for all devices that train on the
     current model. A device that has said goodbye is not drawn before it returns.
     """
+
+    STATE = (
+        *("_given_up", "_away", "_deadline", "_arrivals", "_left_out", "_training"),
+        *("_drawn", "_awaited", "releases"),
+    )
 
     def __init__(
         self,

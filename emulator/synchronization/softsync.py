@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal
 
+from ..plugins.stateful import Stateful
 from ..units import AtLeast
 from .base import A
 
@@ -36,8 +37,10 @@ class Softsync:
         return Collecting(len(members), self.splits)
 
 
-class Collecting(Generic[A]):
+class Collecting(Stateful, Generic[A]):
     """State of `softsync`: the gradients so far; several may be from one worker."""
+
+    STATE = ("_away", "_arrivals")
 
     releases = 0
     weights = None

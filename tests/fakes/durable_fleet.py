@@ -22,7 +22,9 @@ from emulator.core.wire.messages import (
 from emulator.core.worker.heartbeat import Heartbeat
 from emulator.layout import Layout
 from emulator.learning.models import MODELS
+from emulator.node.durable.packed_state import PackedState, packed
 from emulator.node.durable.recovery import Resumed, recovered
+from emulator.plugins.stateful import copied
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
 from tests.fakes.made_server import planned_server
@@ -56,6 +58,11 @@ def plan_of(*, durability=None, codec=None, **parts) -> Plan:
         examples=dict.fromkeys(WORKERS, 20),
         **{name: plugins.plain(part) for name, part in parts.items()},
     )
+
+
+def frozen(server) -> PackedState:
+    """Return the present state of `server`, which later changes do not reach."""
+    return packed(copied(server.state()))
 
 
 class DurableFleet:

@@ -9,7 +9,9 @@ activations.
 """
 
 from collections.abc import Collection, Iterable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from ...plugins.stateful import Stateful
 
 SentT = TypeVar("SentT")
 """Record of a device's activations, kept by the caller."""
@@ -28,6 +30,24 @@ class ActivationGate(Generic[SentT]):
         self._given_up: list[str] = []  # since the last `take_given_up`
         # Groups with a deadline, the earliest first: a new deadline is later than all others.
         self._waiting: dict[_Group[SentT], None] = {}
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of each group, and the numbers of the groups that wait."""
+        groups = list(dict.fromkeys(self._group.values()))
+        return {
+            "away": self._away,
+            "given_up": self._given_up,
+            "groups": [group.state() for group in groups],
+            "waiting": [groups.index(group) for group in self._waiting],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from `state`, of a gate with the same groups."""
+        groups = list(dict.fromkeys(self._group.values()))
+        for group, own in zip(groups, state["groups"], strict=True):
+            group.restore(own)
+        self._away, self._given_up = state["away"], state["given_up"]
+        self._waiting = dict.fromkeys(groups[number] for number in state["waiting"])
 
     def arrive(self, node: str, sent: SentT, now: float) -> list[SentT] | None:
         """Take the activations `sent` by `node`; return the whole group's, or None to wait."""
@@ -111,8 +131,10 @@ class ActivationGate(Generic[SentT]):
         return passing
 
 
-class _Group(Generic[SentT]):
+class _Group(Stateful, Generic[SentT]):
     """Members of a group, and their activations that wait."""
+
+    STATE = ("arrived", "absent", "heard", "deadline")
 
     __slots__ = ("absent", "arrived", "deadline", "heard", "members")
 

@@ -1,12 +1,13 @@
 """Checks of messages that cross a cut: untrusted values, before the server computes with them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import WireError
+from ...plugins.stateful import Held
 from ...vectors import Vector
 from ..wire.messages import Activations, LogitGradient
 from .activation_values import ActivationCoding, decode_f32, decode_labels
@@ -29,7 +30,7 @@ class ExampleSizes:
         return self.labels * self.classes
 
 
-class SentActivations(NamedTuple):
+class SentActivations(Held, msgspec.Struct, frozen=True, eq=False):
     """Activations that are decoded and checked."""
 
     node: str

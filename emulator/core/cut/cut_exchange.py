@@ -9,12 +9,14 @@ answered without a gradient, so that the device pulls again at once instead of a
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from ...errors import WireError
 from ...layout import Layout
 from ...learning.learners.base import ServerPart
+from ...plugins.stateful import Held, Stateful
 from .. import wire
 from ..plan import Cut
 from ..server.parameters import State
@@ -40,8 +42,7 @@ _COMPUTES, _WAITS, _ANSWERS, _PUSHES = "computes", "waits for its group", "has l
 _LATE = "was given up with its logits"
 
 
-@dataclass(slots=True)
-class _Phase:
+class _Phase(Held, msgspec.Struct):
     """State of a device from the answer to a pull until the push."""
 
     ticket: int
@@ -73,8 +74,10 @@ class CutStep(NamedTuple):
 _NOTHING = CutStep([], [])
 
 
-class CutExchange:
+class CutExchange(Stateful):
     """Takes activations and gradients by logits, and makes the steps of the server's layers."""
+
+    STATE = ("parameters", "_gate", "_rounds", "_given_up", "_phases")
 
     def __init__(
         self,

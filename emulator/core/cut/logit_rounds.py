@@ -1,14 +1,16 @@
 """Rounds of logits: the server has sent outputs to devices, and awaits gradients by the outputs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import Any
 
+import msgspec
+
+from ...plugins.stateful import Held
 from .crossing_checks import SentActivations
 from .server_layers import ForwardPasses, LossAnswer
 
 
-@dataclass(eq=False, slots=True)
-class LogitRound:
+class LogitRound(Held, msgspec.Struct, eq=False):
     """Devices of a joint forward pass, and the answers to their logits."""
 
     group: list[SentActivations]
@@ -17,7 +19,7 @@ class LogitRound:
     """Bytes of the logits sent to each device, by name."""
     deadline: float
     """Time at which the devices without an answer are given up."""
-    answers: dict[str, LossAnswer] = field(default_factory=dict)
+    answers: dict[str, LossAnswer] = msgspec.field(default_factory=dict)
     """Answers of devices, by name."""
 
     @property
@@ -42,6 +44,15 @@ class LogitRounds:
         # The earliest deadline first: a new round's is later than all others. So every method but
         # a rare `withdraw` takes O(devices of a round), however many rounds there are.
         self._due: dict[LogitRound, None] = {}
+
+    def state(self) -> dict[str, Any]:
+        """Return the rounds in the order of their deadlines, as `Stateful.state`."""
+        return {"due": list(self._due)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from `state`."""
+        self._due = dict.fromkeys(state["due"])
+        self._round = {sent.node: begun for begun in self._due for sent in begun.group}
 
     def begin(
         self,

@@ -8,9 +8,11 @@ forward pass and its step.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from ...learning.learners.base import ServerPart, Slopes
+from ...plugins.stateful import Held
 from ...vectors import Gradient, Vector
 from ..server.parameters import State
 from ..wire.messages import ActivationGradient, Logits
@@ -18,7 +20,7 @@ from .activation_values import ActivationCoding, encode_f32
 from .crossing_checks import SentActivations
 
 
-class LossAnswer(NamedTuple):
+class LossAnswer(Held, msgspec.Struct, frozen=True, eq=False):
     """A device's answer to its logits, checked."""
 
     loss: float
@@ -29,7 +31,7 @@ class LossAnswer(NamedTuple):
     """Bytes of the message on the wire."""
 
 
-class ForwardPasses(NamedTuple):
+class ForwardPasses(Held, msgspec.Struct, frozen=True, eq=False):
     """Forward passes of activations without labels."""
 
     theta: Vector

@@ -6,16 +6,17 @@ the pushed bytes of the version, not of the moment at which the score arrives.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
+
+from ...plugins.stateful import Held, Stateful
 from ...vectors import Vector
 
 HELD = 64 << 20
 """Bytes of snapshots that may wait for the evaluator. One may wait, however large it is."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Snapshot:
+class Snapshot(Held, msgspec.Struct, frozen=True, eq=False):
     """The model at a version that is due to be measured."""
 
     version: int
@@ -26,8 +27,10 @@ class Snapshot:
     """Bytes that had been pushed by then."""
 
 
-class Evaluations:
+class Evaluations(Stateful):
     """A queue of snapshots, the oldest first, and the versions that were left out of it."""
+
+    STATE = ("_due", "_waiting", "_scored", "_final", "_left_out")
 
     def __init__(self, every: int, size: int) -> None:
         """A version is due at each multiple of `every` updates; a snapshot takes `size` bytes."""

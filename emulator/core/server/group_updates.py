@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 
+from ...plugins.stateful import Stateful
 
-class GroupUpdates:
+
+class GroupUpdates(Stateful):
     """Counts the steps of groups, and keeps the count at the last pull of every worker.
 
     The memory is a number for every worker, dead workers included.
     """
+
+    STATE = ("_steps", "_at_pull")
 
     def __init__(self, groups: Sequence[Sequence[str]]) -> None:
         """Count the steps of `groups`, given as names of workers."""

@@ -1,9 +1,10 @@
 """The parameter server's writer of records: updates, pulls, scores, refusals, and their bytes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
+
+import msgspec
 
 from ...codecs.accounting import accounting
 from ...codecs.base import Codec
@@ -25,6 +26,7 @@ from ...log.records import (
 )
 from ...log.records.cut_records import ActivationsRecord
 from ...log.writing import RunLog, microseconds
+from ...plugins.stateful import Held, Stateful
 from ...synchronization.missed_steps import LeftOutCount
 from ...vectors import Gradient
 from .. import wire
@@ -48,8 +50,7 @@ from .refusals import Refusals, Tally
 from .seen_pushes import SeenPushes
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Arrival:
+class Arrival(Held, msgspec.Struct, frozen=True, eq=False):
     """A push that is decoded and checked, and not yet applied."""
 
     update: Update | UpdateSegment
@@ -71,8 +72,13 @@ class UnsentAnswer(NamedTuple):
     messages: int
 
 
-class Ledger:
+class Ledger(Stateful):
     """Writes the server's records. Their times count from `zero`, or are the clock's before it."""
+
+    STATE = (
+        *("zero", "_push_bytes", "_refusals", "_unused", "_repeated", "_unsent"),
+        *("_applied", "_again", "_kept"),
+    )
 
     def __init__(self, log: RunLog, codec: Codec, layout: Layout, form: Form = PLAIN) -> None:
         self.zero: float | None = None

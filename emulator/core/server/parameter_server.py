@@ -12,9 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from ...errors import WireError
 from ...layout import Layout
 from ...log.writing import RunLog
+from ...plugins.stateful import Held, Stateful
 from ...vectors import Vector
 from ..cut.joined_state import JoinedState
 from ..plan import Plan
@@ -53,8 +56,7 @@ ENDING = 60.0
 """Seconds that the evaluator has to measure the last model and the snapshots that still wait."""
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(Held, msgspec.Struct, frozen=True):
     """The reason and the time of a run's end; `at` is a reading of the driver's clock."""
 
     reason: str
@@ -79,8 +81,13 @@ VIRTUAL = Driver()
 """Members keep the protocol, and no version is stored."""
 
 
-class ParameterServer:
+class ParameterServer(Stateful):
     """A server that applies pushes to the model and answers pulls, and waits for no evaluation."""
+
+    STATE = (
+        *("parameters", "ended", "over", "_members", "_ledger", "_exchanges", "_snapshots"),
+        *("_queue", "_quarantine", "_diverged", "_doubted", "_hellos", "_goodbyes"),
+    )
 
     def __init__(
         self,
@@ -439,8 +446,10 @@ class ParameterServer:
         return self._queue.answer(pulls, now, self.ended is not None)
 
 
-class Membership:
+class Membership(Stateful):
     """Gathers the members. The run begins once each of them has said hello."""
+
+    STATE = ("_missing", "_hellos", "away")
 
     def __init__(self, workers: Iterable[str], evaluator: str | None) -> None:
         self.workers = frozenset(workers)

@@ -1,7 +1,7 @@
 """The server's model: a flat vector of parameters, and the steps that change the vector."""
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from ...aggregation import Aggregation, Mean
 from ...modulation.base import Modulator
 from ...optimizers.base import Modulated, Optimizer, OptimizerState
 from ...optimizers.sgd import SGD
+from ...plugins.stateful import Stateful
 from ...vectors import Gradient, Vector
 
 _SGD = SGD()
@@ -44,9 +45,15 @@ class State(Saved, Protocol):
 
     def forget(self, version: int, needed: Iterable[int] = ()) -> None: ...
 
+    def state(self) -> dict[str, Any]: ...
 
-class Parameters:
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+
+class Parameters(Stateful):
     """The parameters θ, and the number of updates applied to them."""
+
+    STATE = ("theta", "version", "_modulator", "_descent")
 
     def __init__(
         self,
@@ -72,6 +79,10 @@ class Parameters:
         if state is not None and state.kind == optimizer.kind:
             self._descent.restore(state.arrays)
         self._lent: Vector | None = None
+
+    def restore(self, state: dict[str, Any]) -> None:
+        super().restore(state)
+        self._lent = None
 
     @property
     def oldest(self) -> int:

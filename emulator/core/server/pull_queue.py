@@ -1,9 +1,9 @@
 """Pulls that wait for an answer, of workers and of the evaluator."""
 
 from collections.abc import Iterable, Sequence
-from itertools import count
 from typing import Any
 
+from ...plugins.stateful import Stateful
 from ...synchronization.base import PartialRelease, Synchronizer
 from ..wire.messages import Pull, PullReply, Replies
 from .ledger import Ledger
@@ -11,8 +11,10 @@ from .snapshot_exchange import SnapshotExchange
 from .worker_exchanges import WorkerExchanges
 
 
-class PullQueue:
+class PullQueue(Stateful):
     """Answers each pull as soon as the synchronizer, or for the evaluator a snapshot, allows."""
+
+    STATE = ("_waiting", "_order", "_pulls", "_releases")
 
     def __init__(
         self,
@@ -27,7 +29,7 @@ class PullQueue:
         self._partial = synchronizer if isinstance(synchronizer, PartialRelease) else None
         # numbers that ascend in the order of `_waiting`, by node; only for partial releases
         self._order: dict[str, int] = {}
-        self._pulls = count()
+        self._pulls = 0
         self._releases = synchronizer.releases  # at the last look at all waiting pulls
 
     def add(self, pull: Pull, now: float) -> None:
@@ -37,7 +39,8 @@ class PullQueue:
         else:
             self._exchanges.ask(pull, now)
         if self._partial and pull.node not in self._waiting:
-            self._order[pull.node] = next(self._pulls)
+            self._order[pull.node] = self._pulls
+            self._pulls += 1
         self._waiting[pull.node] = pull
 
     def forget(self, node: str) -> None:

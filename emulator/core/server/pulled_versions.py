@@ -7,6 +7,7 @@ node waits for the rest of a compute group, other groups make steps.
 from collections.abc import Iterator
 
 from ...errors import WireError
+from ...plugins.stateful import Stateful
 from ..wire.messages import Activations, Diverged, Score, Update, UpdateSegment
 
 
@@ -19,11 +20,13 @@ def check_sent(
         raise WireError(f"{node} was last sent version {sent}, it cannot know {version}")
 
 
-class PulledVersions:
+class PulledVersions(Stateful):
     """The version of each node that computes, and the versions of waiting pushes.
 
     Every method takes O(1) time.
     """
+
+    STATE = ("_version", "_uses")
 
     def __init__(self) -> None:
         self._version: dict[str, int] = {}  # by node

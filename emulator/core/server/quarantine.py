@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
+
+from ...plugins.stateful import Held, Stateful
 
 
 class QuarantineRule(msgspec.Struct, frozen=True):
@@ -27,15 +28,16 @@ class Turn(NamedTuple):
     """End of a quarantine that begins; None: the quarantine has ended."""
 
 
-@dataclass
-class _Suspect:
-    times: list[float] = field(default_factory=list)
+class _Suspect(Held, msgspec.Struct):
+    times: list[float] = msgspec.field(default_factory=list)
     """Times of the latest refusals, at most `QuarantineRule.refusals`."""
     quarantines: int = 0
 
 
-class Quarantine:
+class Quarantine(Stateful):
     """The devices in quarantine, and the refusals of the others. Times are of one clock."""
+
+    STATE = ("_suspects", "_begun", "_ends", "_silent")
 
     def __init__(self, rule: QuarantineRule | None) -> None:
         """Without a `rule` no device goes into quarantine."""

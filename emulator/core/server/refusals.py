@@ -2,7 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
+
+from ...plugins.stateful import Held, Stateful
 
 KINDS = 16
 """Kinds of refusal that are counted apart for each node; further kinds count as one kind."""
@@ -11,8 +14,7 @@ _PARTICULAR = re.compile(r"b?'[^']*'|\"[^\"]*\"|\d+(\.\d+)?")
 """Names and numbers in a reason, in which refusals of one kind differ."""
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Held, msgspec.Struct):
     """Repeated events of one kind: the 1st, the 2nd, 4th, 8th and so on has a record.
 
     A record stands for all events since the record before, and has the words of the latest.
@@ -42,11 +44,13 @@ class Tally:
         return taken
 
 
-class Refusals:
+class Refusals(Stateful):
     """Decides which refusals get a record, and how many refusals each record stands for.
 
     `rest` returns the refusals that have no record at the end.
     """
+
+    STATE = ("_tallies",)
 
     def __init__(self) -> None:
         self._tallies: dict[str, dict[str, Tally]] = {}

@@ -55,6 +55,8 @@ class SeenPushes:
         """Return the state as JSON values."""
         return {node: [ticket, sorted(pieces)] for node, (ticket, pieces) in self._last.items()}
 
+    state = plain
+
     def restore(self, plain: dict[str, Any]) -> None:
         """Go on from `plain`, which `plain` has returned."""
         self._last = {node: (ticket, set(pieces)) for node, (ticket, pieces) in plain.items()}

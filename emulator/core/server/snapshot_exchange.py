@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from ...errors import WireError
 from ...log.records import EvaluationRecord
+from ...plugins.stateful import Stateful
 from ...vectors import Vector
 from ..wire.messages import ModelReply, Pull, Score
 from .evaluations import Evaluations, Snapshot
@@ -16,12 +17,14 @@ Keep: TypeAlias = Callable[[EvaluationRecord, Vector], None]
 """Stores a snapshot with the record of its measurement, which has no score yet."""
 
 
-class SnapshotExchange:
+class SnapshotExchange(Stateful):
     """Sends snapshots of the model to the evaluator, never encoded as the pulls of workers may be.
 
     With a `keep` each snapshot goes to that function instead, for a measurement after the run.
     Without an evaluator and a `keep` no snapshot is taken.
     """
+
+    STATE = ("_evaluations", "_evaluated")
 
     def __init__(
         self,

@@ -11,14 +11,15 @@ staged pieces are dropped, and the device may begin again with the last layer.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 
 from ...codecs.base import Codec
 from ...errors import WireError
 from ...layout import Layout
+from ...plugins.stateful import Held, Stateful
 from ...vectors import Gradient, Indices
 from ..wire.messages import Times, UpdateSegment
 from .ledger import Arrival
@@ -27,23 +28,24 @@ Parts: TypeAlias = Sequence[tuple[slice, Gradient]]
 """Slice of the flat vector and gradient of each segment of a model, the last layers first."""
 
 
-@dataclass(slots=True)
-class _Exchange:
+class _Exchange(Held, msgspec.Struct):
     """An answered pull, and the pieces of the update that the device computes on the model."""
 
     ticket: int
-    pieces: list[UpdateSegment] = field(default_factory=list)
-    decoded: list[tuple[slice, Gradient]] = field(default_factory=list)
+    pieces: list[UpdateSegment] = msgspec.field(default_factory=list)
+    decoded: list[tuple[slice, Gradient]] = msgspec.field(default_factory=list)
     """The slice of the flat vector and the gradient of each of `pieces`."""
-    arrived: list[float] = field(default_factory=list)
+    arrived: list[float] = msgspec.field(default_factory=list)
 
     def drop(self) -> None:
         """Forget the pieces."""
         self.pieces, self.decoded, self.arrived = [], [], []
 
 
-class Staging:
+class Staging(Stateful):
     """Collects pieces into updates. Devices that pull whole models cost no memory."""
+
+    STATE = ("_exchanges",)
 
     def __init__(self, codec: Codec, layout: Layout) -> None:
         """`codec` decodes each piece as an update of a model that has the piece's layers alone."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ...codecs.base import Codec
 from ...errors import WireError
 from ...layout import Layout, Segment
+from ...plugins.stateful import Stateful
 from ...pulls import Pulls
 from ...synchronization.base import Meeting, Patient, Synchronizer
 from ...synchronization.missed_steps import LeftOut, LeftOutCount
@@ -50,12 +51,14 @@ class ServerParts:
     """Takes the activations of devices whose model is cut."""
 
 
-class WorkerExchanges:
+class WorkerExchanges(Stateful):
     """Answers pulls, and turns pushes into steps of the model as the synchronizer says.
 
     A push in pieces reaches the synchronizer when the last piece arrives. For the synchronizer a
     device that dies between two pieces died before its push.
     """
+
+    STATE = ("_synchronizer", "_replies", "_pulled", "_staging", "_groups", "_cut", "_left_out")
 
     def __init__(
         self,
@@ -272,8 +275,10 @@ def _too_old(push: Update | UpdateSegment) -> str:
     return f"version {push.version} is older than the history kept"
 
 
-class PullReplies:
+class PullReplies(Stateful):
     """Makes replies out of the present model; all replies to one pull hold the same version."""
+
+    STATE = ("_pulls",)
 
     def __init__(self, parameters: State, pulls: Pulls, layout: Layout) -> None:
         """`pulls` encodes the models of workers."""

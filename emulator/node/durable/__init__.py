@@ -2,7 +2,7 @@
 
     segment_file      framed, checksummed records, appended to a file
     input_log         the server's inputs as such records, in segments
-    object_tree       the server's state as JSON and arrays, and back
+    packed_state      the server's state as JSON and arrays, and back
     state_folder      states in checksummed files, and segments: what is kept, and what is read
     log_tail          the end of `run.jsonl`, at which a recovered server goes on
     durable_server    the parameter server with all this

@@ -28,10 +28,11 @@ from ...core.wire.messages import (
 )
 from ...errors import WireError
 from ...layout import Layout
+from ...plugins.stateful import copied
 from . import input_log
 from .input_log import EndedRun, Heard, Refused, Shifted, Ticked, Unsent, Wrote
 from .log_tail import LogTail
-from .object_tree import Frozen, freeze
+from .packed_state import packed
 from .segment_file import SegmentWriter
 from .state_folder import StateFolder
 
@@ -284,19 +285,18 @@ class DurableServer:
     def _save(self, number: int) -> None:
         """Have the present state written by the thread, as the one before the input `number`."""
         began = time.perf_counter()
-        state, facts = freeze(self.server), self.facts()
+        state, facts = copied(self.server.state()), self.facts()
         if self._log:
             self._log.close()
             self._log = self._folder.begin_segment(number)
         self._saving = self._thread.submit(self._write, number, facts, state)
-        self._room = max(ROOM, 4 * sum(leaf.nbytes for leaf in state.leaves))
         # so that large states do not take more than a tenth of the server's time
         self._spent = min(0.0, REPLAY - 10 * (time.perf_counter() - began))
 
-    def _write(self, number: int, facts: dict[str, Any], state: Frozen) -> None:
+    def _write(self, number: int, facts: dict[str, Any], state: dict[str, Any]) -> None:
         """Save the state on the disk, behind the lines of the run's log that the state presumes."""
         self._tail.synchronize()
-        self._folder.save(number, facts, state)
+        self._room = max(ROOM, 4 * self._folder.save(number, facts, packed(state)))
 
     # -- resuming --------------------------------------------------------------------------------
 

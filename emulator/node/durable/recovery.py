@@ -16,7 +16,7 @@ from ...world.emulated_clock import UNDILATED, EmulatedClock
 from . import input_log
 from .durable_server import DurableServer
 from .log_tail import LogTail, ReadTail
-from .object_tree import thaw
+from .packed_state import PackedState, unpacked
 from .state_folder import StateFolder
 
 FOLDER = "durable"
@@ -137,6 +137,14 @@ def damage(output: Path) -> str:
     return f": {', '.join(names)} {'is' if len(names) == 1 else 'are'} damaged"
 
 
+def _restore_server(server: ParameterServer, state: PackedState) -> None:
+    """Put `state` into `server`, made from the same plan. Raises ValueError if it does not fit."""
+    try:
+        server.restore(unpacked(state))
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"the state does not fit the plan: {error!r}") from error
+
+
 def _restore(
     server: DurableServer, folder: StateFolder, tail: LogTail, durability: Durability
 ) -> None:
@@ -144,7 +152,7 @@ def _restore(
     saved = folder.newest()
     tail.replay_from(0)
     if saved is not None:
-        thaw(server.server, saved.state)
+        _restore_server(server.server, saved.state)
         server.restore(saved.facts)
         server.number = saved.number
         tail.replay_from(saved.facts["position"])

@@ -19,13 +19,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .object_tree import Frozen
+from .packed_state import PackedState
 from .segment_file import SegmentWriter, is_whole, read_segment
 
 _STATE = re.compile(r"state-(\d{12})\.npz")
 _NUMBER = "number"
 """Fact that says again which input the state precedes: a file may have another's name."""
 _INPUTS = re.compile(r"inputs-(\d{12})\.log")
+FORMAT = 2
+"""Version of the states that this program writes, and the only one that it reads."""
 
 
 class SavedState(NamedTuple):
@@ -33,7 +35,7 @@ class SavedState(NamedTuple):
 
     number: int
     facts: dict[str, Any]
-    state: Frozen
+    state: PackedState
 
 
 class StateFolder:
@@ -46,7 +48,10 @@ class StateFolder:
     # -- recovery ------------------------------------------------------------------------------
 
     def newest(self) -> SavedState | None:
-        """Return the newest undamaged state, or None without any."""
+        """Return the newest undamaged state, or None without any.
+
+        Raises ValueError for a state that another version of this program has written.
+        """
         for number, path in sorted(self._numbered(_STATE), reverse=True):
             if (known := _state(path, number)) is not None:
                 return known
@@ -87,10 +92,13 @@ class StateFolder:
         """Begin a segment with the input `number`."""
         return SegmentWriter(self._path / f"inputs-{number:012d}.log", number)
 
-    def save(self, number: int, facts: dict[str, Any], state: Frozen) -> None:
-        """Write the `state` before the input `number`, then remove files that no recovery needs."""
+    def save(self, number: int, facts: dict[str, Any], state: PackedState) -> int:
+        """Write the `state` before the input `number`, then remove files that no recovery needs.
+
+        Return the bytes of the state.
+        """
         place = self._path / f"state-{number:012d}.npz"
-        write_state(place, {**facts, _NUMBER: number}, state)
+        size = write_state(place, {**facts, _NUMBER: number}, state)
         states = sorted(self._numbered(_STATE))
         needed = states[-2][0] if len(states) > 1 else 0
         for begin, path in states:
@@ -101,6 +109,7 @@ class StateFolder:
             if following <= needed:
                 path.unlink()
         sync_folder(self._path)
+        return size
 
     def _numbered(self, pattern: "re.Pattern[str]") -> list[tuple[int, Path]]:
         """Return number and path of each file with a name of the `pattern`."""
@@ -121,9 +130,9 @@ _DIGEST = hashlib.sha256().digest_size
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError)
 
 
-def write_state(path: Path, facts: dict[str, Any], state: Frozen) -> int:
+def write_state(path: Path, facts: dict[str, Any], state: PackedState) -> int:
     """Write `facts`, JSON values, and `state` to `path`; return the bytes of the file."""
-    text = json.dumps({"facts": facts, "tree": state.tree}).encode()
+    text = json.dumps({"format": FORMAT, "facts": facts, "tree": state.tree}).encode()
     members = {f"leaf{number}": leaf for number, leaf in enumerate(state.leaves)}
     stream = io.BytesIO()
     np.savez(stream, state=np.frombuffer(text, np.uint8), **members)
@@ -139,8 +148,11 @@ def write_state(path: Path, facts: dict[str, Any], state: Frozen) -> int:
     return len(content) + _DIGEST
 
 
-def read_state(path: Path) -> tuple[dict[str, Any], Frozen] | None:
-    """Return the facts and the state in the file at `path`; None for a missing or damaged file."""
+def read_state(path: Path) -> tuple[dict[str, Any], PackedState] | None:
+    """Return the facts and the state in the file at `path`; None for a missing or damaged file.
+
+    Raises ValueError for a state of another format.
+    """
     try:
         content = path.read_bytes()
         archive, digest = content[:-_DIGEST], content[-_DIGEST:]
@@ -149,9 +161,15 @@ def read_state(path: Path) -> tuple[dict[str, Any], Frozen] | None:
         with np.load(io.BytesIO(archive), allow_pickle=False) as members:
             known = json.loads(members["state"].tobytes())
             leaves = [members[f"leaf{number}"] for number in range(len(members.files) - 1)]
-        return known["facts"], Frozen(known["tree"], leaves)
+        facts, tree, written = known["facts"], known["tree"], known.get("format", 1)
     except _DAMAGE:
         return None
+    if written != FORMAT:
+        raise ValueError(
+            f"{path}: a server's state of format {written}, and this version of emulate reads "
+            f"format {FORMAT}: resume the run with the version that began it"
+        )
+    return facts, PackedState(tree, leaves)
 
 
 def sync_folder(folder: Path) -> None:

@@ -15,8 +15,9 @@ from emulator.core.wire.messages import Activations, Hello, Logits, Pull
 from emulator.learning.learners.numpy_cut import NumpyServer
 from emulator.learning.models import MODELS
 from emulator.log.writing import RunLog
-from emulator.node.durable.object_tree import Frozen, freeze, thaw
+from emulator.node.durable.packed_state import PackedState, unpacked
 from emulator.world.stop_conditions import Stop
+from tests.fakes.durable_fleet import frozen
 from tests.fakes.made_server import planned_server
 from tests.node.durable.test_recovered_state import same
 
@@ -57,7 +58,7 @@ def test_what_waits_at_the_cut_comes_back(labels):
         if not waits:
             replies = activations(server, "b", 1)
             assert len(replies) == 2 and isinstance(replies[0][1], Logits) == (labels == "local")
-        state = freeze(server)
+        state = frozen(server)
         again = made(labels)
-        thaw(again, Frozen(json.loads(json.dumps(state.tree)), state.leaves))
-        assert same(freeze(again), state)
+        again.restore(unpacked(PackedState(json.loads(json.dumps(state.tree)), state.leaves)))
+        assert same(frozen(again), state)

@@ -11,26 +11,28 @@ import pytest
 from emulator import synchronization
 from emulator.checks.own_parts import unfit_plugins
 from emulator.node.durable import durable_server
-from emulator.node.durable.object_tree import freeze, thaw
-from emulator.node.durable.own_state import class_name, class_named
+from emulator.node.durable.packed_state import PackedState, packed, unpacked
+from emulator.plugins.stateful import copied
 from emulator.scenario import load
-from tests.fakes.durable_fleet import DurableFleet, plan_of
+from tests.fakes.durable_fleet import DurableFleet, frozen, plan_of
 
 from .test_recovered_state import same
 
 BESIDE = """
-from dataclasses import dataclass
+import msgspec
+from emulator.plugins.stateful import Held
 
-@dataclass
-class Note:
+class Note(Held, msgspec.Struct):
     node: str
 """
 SOURCE = """
 import random, threading
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
+import msgspec
 import numpy as np
+from emulator.plugins.stateful import Held
 from emulator.synchronization.softsync import Collecting
 from beside import Note
 
@@ -38,43 +40,53 @@ class Phase(Enum):
     COLD = 1
     WARM = 2
 
-class Pair(NamedTuple):
+class Pair(Held, msgspec.Struct, frozen=True, eq=False):
     node: str
     arrival: Any
-
-@dataclass(frozen=True)
-class Fixed:
-    pair: Any
-
-NOTHING = Fixed(None)
 
 @dataclass(frozen=True)
 class Rule:
     choose: Any
 
 class State(Collecting):
+    STATE = (*Collecting.STATE, "waiting", "notes", "last", "dice", "lock")
+
     def __init__(self, members, seed):
         super().__init__(len(members), 2)
-        self.phase, self.waiting, self.notes, self.last = Phase.COLD, [], {}, NOTHING
-        self.rule = Rule(max)
+        self.phase, self.waiting, self.notes, self.last = Phase.COLD, [], {}, None
+        self.rule, self.lock = Rule(max), None
         self.dice = [np.random.default_rng(seed), random.Random(seed)]
 
+    def state(self):
+        return {**super().state(), "phase": self.phase.name}
+
+    def restore(self, state):
+        super().restore(state)
+        self.phase = Phase[state["phase"]]
+
     def arrive(self, node, arrival, now):
-        assert NOTHING.pair is None
         self.phase = Phase.WARM if self.phase is Phase.COLD else Phase.COLD
-        self.last = Fixed(Pair(node, None))
+        self.last = Pair(node, None)
         self.notes[node] = Note(self.rule.choose([node]))
-        self.waiting.append(Fixed(Pair(node, arrival)))
+        self.waiting.append(Pair(node, arrival))
         if self.dice[0].random() + self.dice[1].random() < 1 or self.phase is Phase.WARM:
             return None
-        step, self.waiting = [fixed.pair.arrival for fixed in self.waiting], []
+        step, self.waiting = [pair.arrival for pair in self.waiting], []
         return step
+
+class Silent(Collecting):
+    def __init__(self, members):
+        super().__init__(len(members), 2)
+        self.waiting = []
 
 @dataclass(frozen=True)
 class Mine:
     lock: bool = False
+    silent: bool = False
 
     def start(self, members, seed=0, examples=None):
+        if self.silent:
+            return Silent(members)
         state = State(members, seed)
         if self.lock:
             state.lock = threading.Lock()
@@ -103,26 +115,26 @@ def test_a_killed_server_has_the_objects_of_a_plugin_again(
         fleet.play(40)
         if fleet.server._saving:
             fleet.server._saving.result()
-        before, version = freeze(fleet.server.server), fleet.server.version
+        before, version = frozen(fleet.server.server), fleet.server.version
         fleet.boot()
-        assert same(freeze(fleet.server.server), before)
+        assert same(frozen(fleet.server.server), before)
         assert fleet.server.version == version
     assert fleet.server.version > 20
 
 
 def test_a_state_fits_a_server_whose_plugin_lies_elsewhere(mine: str, tmp_path: Path) -> None:
     """The state of a container is read on the host, where the run's folder has the sources."""
-    frozen, states = None, []
+    saved, states = None, []
     for folder in ("container", "host"):
         shutil.copytree(Path(mine).parent, tmp_path / "copies" / folder)
         own = synchronization.make({"kind": f"{tmp_path}/copies/{folder}/own.py:Mine"})
         states.append(state := own.start(frozenset("ab"), 3))
-        if frozen is None:
+        if saved is None:
             state.arrive("a", 1, 0.0)
-            frozen = freeze(state)
+            saved = frozen(state)
         else:
-            thaw(state, frozen)
-    assert same(freeze(states[1]), freeze(states[0]))
+            state.restore(unpacked(saved))
+    assert same(frozen(states[1]), frozen(states[0]))
     assert [type(state.notes["a"]).__module__ for state in states] == ["beside", "beside"]
     assert states[1].waiting and repr(states[1].waiting) == repr(states[0].waiting)
 
@@ -130,21 +142,16 @@ def test_a_state_fits_a_server_whose_plugin_lies_elsewhere(mine: str, tmp_path: 
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox])
 def test_random_generators_go_on_where_they_were(bits: Any) -> None:
     dice = {"numpy": np.random.Generator(bits(1)), "python": random.Random(1)}
-    frozen = freeze(dice)
+    saved = packed(copied(dice))
     expected = [each.random() for each in dice.values()]
-    for fresh in ({}, {"numpy": np.random.default_rng(2), "python": random.Random(2)}):
-        thaw(fresh, frozen)
-        assert [each.random() for each in fresh.values()] == expected
+    for _ in range(2):
+        assert [each.random() for each in unpacked(saved).values()] == expected
 
 
-def test_a_state_names_no_class_but_those_of_plugins(mine: str) -> None:
-    state = synchronization.make({"kind": mine}).start(frozenset("ab"))
-    name = class_name(type(state))
-    assert class_named(name) is type(state)
-    for other in ("Collecting", "np.ndarray", "threading.Thread", "Lost"):
-        assert class_named(name.replace("State", other)) is None
-    assert class_named("threading:Thread") is None
-    assert class_name(dict) == ""
+@pytest.mark.parametrize("name", ["Collecting", "ndarray", "Thread", "Lost"])
+def test_a_state_names_no_class_but_those_of_held_values(name: str) -> None:
+    with pytest.raises(ValueError, match=f"no class {name} holds"):
+        unpacked(PackedState(["held", name], []))
 
 
 def test_a_state_that_no_file_can_hold_is_refused_before_a_run(mine: str, tmp_path: Path) -> None:
@@ -161,3 +168,8 @@ def test_a_state_that_no_file_can_hold_is_refused_before_a_run(mine: str, tmp_pa
     assert str(refused).startswith(
         "training.synchronization: own.py:Mine: a lock is no state of a server: with server.dur"
     )
+    silent = (tmp_path / "lab.yaml").read_text().replace("lock: true", "silent: true")
+    (tmp_path / "lab.yaml").write_text(silent)
+    assert not list(unfit_plugins(load(tmp_path / "lab.yaml")))
+    (refused,) = unfit_plugins(load(tmp_path / "lab.yaml", ["server.durability=update"]))
+    assert "own.py:Mine: with server.durability Silent needs methods state() and" in str(refused)

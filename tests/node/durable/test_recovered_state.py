@@ -1,5 +1,7 @@
 """A server that comes back from its disk is the server that died, to the last bit."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -12,10 +14,11 @@ from emulator.core.wire.messages import Diverged, Update, UpdateSegment
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UnsentRecord, UpdateRecord
 from emulator.node.durable import durable_server
-from emulator.node.durable.object_tree import freeze
+from emulator.node.durable.packed_state import packed
+from emulator.plugins.stateful import Stateful
 from emulator.synchronization import ComputeGroups
 from emulator.units import Fraction
-from tests.fakes.durable_fleet import DurableFleet, plan_of
+from tests.fakes.durable_fleet import DurableFleet, frozen, plan_of
 from tests.fakes.server_world import LAYOUT, World
 
 PLANS = {
@@ -60,11 +63,11 @@ def test_a_killed_server_comes_back_the_same(name, saves, tmp_path, monkeypatch)
     fleet.begin()
     for _ in range(4):
         fleet.play(60)
-        before, lines, version = freeze(fleet.server.server), fleet.lines, fleet.server.version
+        before, lines, version = frozen(fleet.server.server), fleet.lines, fleet.server.version
         if fleet.server._saving:
             fleet.server._saving.result()
         fleet.boot()
-        assert same(freeze(fleet.server.server), before)
+        assert same(frozen(fleet.server.server), before)
         assert fleet.lines.startswith(lines) and fleet.lines.count(b"\n") == lines.count(b"\n") + 1
         assert fleet.server.version == version
     *_, last = (r for r in read(tmp_path / "run.jsonl") if isinstance(r, RecoveredRecord))
@@ -93,9 +96,9 @@ def test_refusals_and_quarantines_come_back(replay, tmp_path, monkeypatch):
         fleet.server.tick(fleet.now)
         if fleet.server._saving:
             fleet.server._saving.result()
-        before = freeze(fleet.server.server)
+        before = frozen(fleet.server.server)
         fleet.boot()
-        assert same(freeze(fleet.server.server), before)
+        assert same(frozen(fleet.server.server), before)
         assert (b'"quarantine"' in fleet.lines) == (number >= 2)
 
 
@@ -190,9 +193,9 @@ def test_a_resumed_run_stands_still_until_all_are_back(tmp_path):
     assert replies[0][1].zero == moved
     fleet.models.clear()
     fleet.play(50)
-    before = freeze(fleet.server.server)
+    before = frozen(fleet.server.server)
     fleet.boot(resumes=1)  # a crash of the resumed run: it goes on at once
-    assert same(freeze(fleet.server.server), before)
+    assert same(frozen(fleet.server.server), before)
     assert fleet.server.zero == moved
 
 
@@ -204,13 +207,13 @@ def test_a_damaged_newest_state_costs_nothing(tmp_path, monkeypatch):
     for _ in range(5):
         fleet.play(30)
         fleet.server._saving and fleet.server._saving.result()
-    before = freeze(fleet.server.server)
+    before = frozen(fleet.server.server)
     *_, newest = sorted((tmp_path / "durable").glob("state-*"))
     content = bytearray(newest.read_bytes())
     content[len(content) // 2] ^= 4
     newest.write_bytes(content)
     fleet.boot()
-    assert same(freeze(fleet.server.server), before)
+    assert same(frozen(fleet.server.server), before)
 
 
 def test_a_state_by_the_name_of_another_counts_as_damaged(tmp_path, monkeypatch):
@@ -222,11 +225,11 @@ def test_a_state_by_the_name_of_another_counts_as_damaged(tmp_path, monkeypatch)
         fleet.server._spent = 1.0
         fleet.server.tick(fleet.now)
         fleet.server._saving and fleet.server._saving.result()
-    before = freeze(fleet.server.server)
+    before = frozen(fleet.server.server)
     older, newest = sorted((tmp_path / "durable").glob("state-*"))
     newest.write_bytes(older.read_bytes())
     fleet.boot()
-    assert same(freeze(fleet.server.server), before)
+    assert same(frozen(fleet.server.server), before)
 
 
 def test_nothing_readable_is_an_error(tmp_path):
@@ -320,10 +323,44 @@ def test_unsent_answers_are_counted_once_over_crashes(replay, tmp_path, monkeypa
         fleet.server.tick(fleet.now)
         if fleet.server._saving:
             fleet.server._saving.result()
-        before = freeze(fleet.server.server)
+        before = frozen(fleet.server.server)
         fleet.boot()
-        assert same(freeze(fleet.server.server), before)
+        assert same(frozen(fleet.server.server), before)
     fleet.server.end("canceled", fleet.now)
     records = [r for r in read(tmp_path / "run.jsonl") if isinstance(r, UnsentRecord)]
     assert sum(record.count for record in records) == lost
     assert sum(record.segments for record in records) > lost
+
+
+def made(folder):
+    folder.mkdir()
+    return folder
+
+
+CACHES = {"_lent", "_coded", "_rounded", "_patches", "_pieces", "_kept"}
+"""Attributes that are made again from the state."""
+
+
+def unsaid(fresh, played, path="server"):
+    """Yield the attributes of `played`, and of the objects in it, that differ from those of a new
+    object, and of which the state does not tell."""
+    if not type(fresh).STATE:
+        return
+    for name, own in vars(fresh).items():
+        later = getattr(played, name)
+        if name in type(fresh).STATE:
+            if isinstance(own, Stateful):
+                yield from unsaid(own, later, f"{path}.{name}")
+        elif name not in CACHES:
+            with suppress(TypeError):
+                if not same(packed(own), packed(later)):
+                    yield f"{path}.{name}"
+
+
+@pytest.mark.mostly_slow(quick=4)
+@pytest.mark.parametrize("name", PLANS)
+def test_whatever_changes_is_a_part_of_the_state(name, tmp_path):
+    fleets = [DurableFleet(plan_of(**PLANS[name]), made(tmp_path / word), seed=4) for word in "ab"]
+    fleets[1].begin()
+    fleets[1].play(150)
+    assert list(unsaid(*(fleet.server.server for fleet in fleets))) == []

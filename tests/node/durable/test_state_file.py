@@ -3,14 +3,16 @@
 import os
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.node.durable.object_tree import Frozen
-from emulator.node.durable.state_folder import read_state, write_state
+from emulator.node.durable import state_folder
+from emulator.node.durable.packed_state import PackedState
+from emulator.node.durable.state_folder import FORMAT, read_state, write_state
 
 FACTS = {"version": 3, "now": 1.25}
-STATE = Frozen(["array", 0], [np.arange(5, dtype=np.float32)])
+STATE = PackedState(["array", 0], [np.arange(5, dtype=np.float32)])
 
 
 def content(folder) -> bytes:
@@ -48,3 +50,11 @@ def test_with_any_flipped_bit_it_is_no_state(bit, tmp_path_factory):
     damaged[bit // 8] ^= 1 << bit % 8
     (folder / "flipped.npz").write_bytes(damaged)
     assert read_state(folder / "flipped.npz") is None
+
+
+def test_a_state_of_another_format_is_refused_by_its_number(tmp_path, monkeypatch):
+    monkeypatch.setattr(state_folder, "FORMAT", 1)
+    content(tmp_path)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match=f"state of format 1, .* reads format {FORMAT}"):
+        read_state(tmp_path / "state.npz")

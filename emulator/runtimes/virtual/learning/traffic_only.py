@@ -25,6 +25,7 @@ from ....layout import Layout, Segment
 from ....learning.learners.base import Activated, Evaluation, Slopes
 from ....learning.models import Model
 from ....optimizers.base import OptimizerState
+from ....plugins.stateful import Stateful
 from ....vectors import Buffer, Frames, Gradient, Vector
 from .gradient_handle import LieNow, VirtualLearner
 
@@ -105,8 +106,10 @@ def _repeated(value: Any, size: int) -> NDArray[Any]:
     return np.broadcast_to(value, (size,))
 
 
-class ConstantState:
+class ConstantState(Stateful):
     """A State in which updates are counted and no parameter changes."""
+
+    STATE = ("version",)
 
     oldest = 0
     everywhere = False

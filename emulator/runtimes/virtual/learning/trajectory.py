@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .... import chance
 from ....core.server.parameters import State
 from ....optimizers.base import OptimizerState
+from ....plugins.stateful import Stateful
 from ....scenario import Scenario
 from ....vectors import Gradient, Vector
 
@@ -51,8 +52,10 @@ class Sketch:
         return sums.astype(np.float32)
 
 
-class MeasuredState:
+class MeasuredState(Stateful):
     """A State that keeps the trajectory of the first steps of another State."""
+
+    STATE = ("_inner", "_kept")
 
     def __init__(self, inner: State, steps: int, sketch: Sketch, gradient: GradientAt) -> None:
         """Keep at most `steps` steps of `inner`; `gradient` is called once before each of them."""

@@ -13,15 +13,13 @@ from ....core.server.parameter_server import ParameterServer
 from ....core.server.seen_pushes import SeenPushes
 from ....log.records import RecoveredRecord, made
 from ....log.writing import RunLog
-from ....node.durable.object_tree import freeze, thaw
+from ....plugins.stateful import copied
 from ....world import verbs
 from ....world.faults.fault_counts import FaultCounts
 from ....world.verbs import Action
 from ..clock.heap import Heap
 from ..device.device_faults import overlapped
 from ..device.virtual_device import VirtualDevice
-from ..learning.traffic_only import ConstantState
-from ..learning.trajectory import MeasuredState
 from .channel import Channel
 from .virtual_server import VirtualServer
 
@@ -84,8 +82,7 @@ class VirtualCrashes:
     def _save(self) -> None:
         """Keep the present state, if anything may be lost."""
         if self._every is not None and self._server.zero is not None:
-            also = (ConstantState, MeasuredState)
-            self._state = freeze(self._server, opaque=True, also=also)
+            self._state = copied(self._server.state())
             self._booked: dict[str, int] = {}  # updates on record since the state, by node
             self._seen = self._endpoint.seen.plain() if self._endpoint.seen else {}
 
@@ -94,7 +91,7 @@ class VirtualCrashes:
         if self._every is None:
             return 0
         version, applied = self._server.version, Counter(self._server.applied())
-        thaw(self._server, self._state)
+        self._server.restore(copied(self._state))
         if self._endpoint.seen:
             self._endpoint.seen.restore(self._seen)
         applied.subtract(self._server.applied())
