@@ -279,10 +279,3 @@ def _importable(names: frozenset[str], folder: Path) -> Iterator[None]:
         for name in taken():
             _BESIDE.setdefault(name, []).append(sys.modules.pop(name))
         sys.modules.update(others)
-
-
-def loaded_modules() -> list[ModuleType]:
-    """Return the modules of all loaded files and of the files beside them, latest first."""
-    found = [module for name, module in sys.modules.items() if name.startswith(MODULES)]
-    found += [module for modules in _BESIDE.values() for module in modules]
-    return [module for module in reversed(found) if getattr(module, "__file__", None)]
