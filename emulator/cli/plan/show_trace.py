@@ -8,7 +8,7 @@ import click
 from ...errors import ScenarioError
 from ...world.links.traces import AUTO, FORMATS
 from ..options import JSON_OPTION
-from ..output import echo_json
+from ..output import emit
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
 
@@ -98,12 +98,11 @@ def trace(
             click.echo(FORMATS[target].write(read, way), nl=False)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--to") from error
-    elif as_json:
-        read_as = {"file": str(file), "format": known, "direction": shown}
-        echo_json({**read_as, **found.plain()})
     else:
+        read_as = {"file": str(file), "format": known, "direction": shown}
         source = "by its first line" if kind == AUTO else "as given"
-        _show(file, found, f"format: {known}, {source}; {_direction(shown)}")
+        text = f"format: {known}, {source}; {_direction(shown)}"
+        emit(as_json, {**read_as, **found.plain()}, lambda: _show(file, found, text))
     if figure is not None:
         rows = [tuple(sample) for sample in read.samples]
         title = f"{file.name} ({', '.join(filter(None, (known, shown)))})"

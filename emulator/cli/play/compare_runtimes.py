@@ -4,13 +4,13 @@ import json
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from ...machine.made_files import filling
 from ..options import ON
-from ..output import echo_json, enduring, warn
+from ..output import emit, enduring, warn
 from ..read.analysis_package import analysis
 from ..read.pages import drawable, page_files, runs_readable, short
 from .run import EXIT_CODES, watched
@@ -149,13 +149,13 @@ def _tell(
             both = [docker, virtual]
             with drawable(out), filling(out, page_files()):
                 drawn = compare.compare_html(both, out, agreement.readable(table))
-    if as_json:
-        content: dict[str, Any] = {on: str(folder) for on, folder in folders.items()}
-        content |= {**speed, "agreement": agreement.rows(table)}
-        echo_json(content)
-        return
-    click.echo(f"\n{agreement.text(table)}\n")
-    for on, folder in folders.items():
-        click.echo(f"{on:<12} {short(folder)}")
-    if drawn:
-        click.echo(f"drawn in     {short(drawn)}")
+
+    def show() -> None:
+        click.echo(f"\n{agreement.text(table)}\n")
+        for on, folder in folders.items():
+            click.echo(f"{on:<12} {short(folder)}")
+        if drawn:
+            click.echo(f"drawn in     {short(drawn)}")
+
+    played = {on: str(folder) for on, folder in folders.items()}
+    emit(as_json, {**played, **speed, "agreement": agreement.rows(table)}, show)

@@ -12,7 +12,7 @@ import click
 from ...machine.host import Host
 from ...runs.cancel import Canceled, canceling
 from ..options import FILE, JSON_OPTION, ON_OPTION, OUT_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
-from ..output import echo_json, enduring, warn
+from ..output import emit, enduring, warn
 from ..read.analysis_package import analysis
 from ..read.pages import drawable, short
 
@@ -179,15 +179,18 @@ def tune(
         sys.exit(130)
     with drawable(out):
         drawn = analysis("pictures.tunings").draw(out / "tuning.json", out / "probes.png")
-    if as_json:
-        echo_json({**tuned.report, "tuned": str(tuned.scenario)})
-        return
-    _print(tuned)
-    if options.baselines:
-        compared = analysis("pictures.tunings").comparison([out / "tuning.json"])
-        click.echo(f"\n{compared.drop(columns=['scenario', 'seed']).to_string(index=False)}\n")
-    for name, path in (("table", out / "table.csv"), ("figure", drawn), ("tuned", tuned.scenario)):
-        click.echo(f"{name:<12} {short(path)}")
+    files = {"table": out / "table.csv", "figure": drawn, "tuned": tuned.scenario}
+
+    def show() -> None:
+        _print(tuned)
+        if options.baselines:
+            compared = analysis("pictures.tunings").comparison([out / "tuning.json"])
+            rows = compared.drop(columns=["scenario", "seed"]).to_string(index=False)
+            click.echo(f"\n{rows}\n")
+        for name, path in files.items():
+            click.echo(f"{name:<12} {short(path)}")
+
+    emit(as_json, {**tuned.report, "tuned": str(tuned.scenario)}, show)
 
 
 def _play(

@@ -1,8 +1,6 @@
 """Checks of `training.aggregation`: whether steps have gradients enough for it."""
 
-from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from ...aggregation import AnyAggregation, Krum, Mean, MultiKrum
 from ...synchronization import (
@@ -18,6 +16,7 @@ from ...synchronization.rounds import clients_per_round
 from ...synchronization.softsync import Softsync
 from ..sections.training_section import AggregationField, SynchronizationField
 from .document import Document
+from .plugin_files import readable
 
 KEY = ("training", "aggregation")
 
@@ -34,9 +33,9 @@ def check_aggregation(document: Document, devices: int | None) -> None:
     training = document.at(("training",))
     if not isinstance(training, dict) or training.get("aggregation") is None:
         return
-    chosen = _readable(_AGGREGATION, training["aggregation"])
+    chosen = readable(_AGGREGATION, training["aggregation"])
     written = training.get("synchronization")
-    policy = Asynchronous() if written is None else _readable(_SYNCHRONIZATION, written)
+    policy = Asynchronous() if written is None else readable(_SYNCHRONIZATION, written)
     if chosen is None or policy is None or chosen == Mean():
         return
     if training.get("fully_connected") is not None:
@@ -83,11 +82,3 @@ def gradients_of_a_step(policy: AnySynchronization, devices: int) -> int | None:
         case FedAvg() | LocalSGD():
             return clients_per_round(policy.clients, devices)
     return None
-
-
-def _readable(plugin: TypeAdapter[Any], value: Any) -> Any:
-    """Return `value` as a plugin, or None for an unreadable value."""
-    try:
-        return plugin.validate_python(value)
-    except ValidationError:
-        return None

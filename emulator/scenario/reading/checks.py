@@ -5,9 +5,8 @@ together with the mistakes in single values.
 """
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from ...codecs import AnyCodec, refusal, uncuttable
 from ...errors import counted
@@ -33,8 +32,7 @@ from .fault_checks import check_faults
 from .measure_checks import check_measure
 from .own_model_checks import check_own_model
 from .own_model_file import known_model
-
-P = TypeVar("P")
+from .plugin_files import readable
 
 _SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
 _SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
@@ -101,7 +99,7 @@ def _feedback_fits(document: Document) -> None:
     """Check that error feedback stands beside a codec without error feedback."""
     if document.at(("training", "error_feedback")) is not True:
         return
-    codec = _readable(_CODEC, document.at(("training", "codec")))
+    codec = readable(_CODEC, document.at(("training", "codec")))
     if codec is not None and (reason := refusal(codec)):
         document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
 
@@ -152,17 +150,17 @@ def _shares_fit(document: Document) -> None:
 def _schedule_fits(document: Document) -> None:
     """Check that pulls and pushes can be cut as `training.schedule` asks."""
     address = ("training", "schedule")
-    schedule = _readable(_SCHEDULE, document.at(address))
+    schedule = readable(_SCHEDULE, document.at(address))
     if schedule is None or schedule == Sequential():
         return
-    codec = _readable(_CODEC, document.at(("training", "codec")))
+    codec = readable(_CODEC, document.at(("training", "codec")))
     if codec is not None and (reason := uncuttable(codec)):
         document.complain(
             address,
             f"{schedule.kind!r} sends an update in pieces, and {codec.kind!r} cannot encode "
             f"pieces: {reason}, or use sequential",
         )
-    rounds = _readable(_SYNCHRONIZATION, document.at(("training", "synchronization")))
+    rounds = readable(_SYNCHRONIZATION, document.at(("training", "synchronization")))
     if rounds is not None and (work := _local_work(rounds)):
         document.complain(
             address,
@@ -180,17 +178,6 @@ def _local_work(synchronization: AnySynchronization) -> str:
         case LocalSGD() if synchronization.steps > 1:
             return f"{synchronization.steps} mini-batches"
     return ""
-
-
-def _readable(plugin: TypeAdapter[P], value: Any) -> P | None:
-    """Return `value` of the document as a plugin; None for a missing or unreadable value.
-
-    pydantic reports an unreadable value.
-    """
-    try:
-        return plugin.validate_python(value)
-    except ValidationError:
-        return None
 
 
 def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:
@@ -223,7 +210,7 @@ def _steps_have_gradients(
     document: Document, groups: list[tuple[int, str, tuple[str, ...]]]
 ) -> None:
     """Check that softsync's `splits` (n in the paper) is at most the number of devices (λ)."""
-    policy = _readable(_SYNCHRONIZATION, document.at(("training", "synchronization")))
+    policy = readable(_SYNCHRONIZATION, document.at(("training", "synchronization")))
     devices = sum(len(devices) for _, _, devices in groups)
     if not isinstance(policy, Softsync) or _devices_unknown(document):
         return
@@ -238,7 +225,7 @@ def _steps_have_gradients(
 def _compute_groups_fit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
     """Check that every compute group has a device, and every device an example."""
     address = ("training", "synchronization")
-    policy = _readable(_SYNCHRONIZATION, document.at(address))
+    policy = readable(_SYNCHRONIZATION, document.at(address))
     if not isinstance(policy, ComputeGroups) or _devices_unknown(document):
         return
     devices = sum(len(devices) for _, _, devices in groups)

@@ -11,6 +11,7 @@ from ..sections.fully_connected import FullyConnected, cut_layer
 from ..sections.training_section import CodecField, SynchronizationField
 from .document import Document
 from .own_model_file import known_model
+from .plugin_files import readable
 
 KEY = ("training", "fully_connected")
 
@@ -59,11 +60,11 @@ def _uncombinable(training: dict[str, Any]) -> Iterator[tuple[str, str]]:
             "a device waits for the server in the middle of an iteration, and schedules plan "
             "iterations without such a wait: leave schedule out",
         )
-    rounds = _readable(_SYNCHRONIZATION, training.get("synchronization"))
+    rounds = readable(_SYNCHRONIZATION, training.get("synchronization"))
     if reason := _unfit(rounds):
         allowed = "use asynchronous, bounded, barrier or groups"
         yield "synchronization", f"{reason}: {allowed}"
-    codec = _readable(_CODEC, training.get("codec"))
+    codec = readable(_CODEC, training.get("codec"))
     if codec is not None and (reason := uncuttable(codec)):
         yield (
             "codec",
@@ -86,11 +87,3 @@ def _unfit(synchronization: AnySynchronization | None) -> str:
                 "layers make theirs earlier, with the activations, maybe of other devices"
             )
     return ""
-
-
-def _readable(plugin: TypeAdapter[Any], value: Any) -> Any:
-    """Return `value` as a plugin; None if `value` is missing or unreadable."""
-    try:
-        return plugin.validate_python(value)
-    except ValidationError:
-        return None

@@ -5,14 +5,17 @@ A path begins at the folder of the file that holds it: of the scenario, or of a 
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from ...plugins.python_file import Reference, is_reference
 from .document import Address, Document
 
+P = TypeVar("P")
+
 PARTS = ("codec", "modulation", "synchronization", "optimizer", "aggregation", "schedule")
 """Keys of `training` that are plugins."""
-
 
 _DATASET = ("training", "dataset")
 _FUNCTIONS = (_DATASET, ("training", "model"), ("training", "loss"))
@@ -48,6 +51,17 @@ def _references(
         at = (*address, key) if isinstance(document.at(address), dict) else address
         if is_reference(text := document.at(at)):
             yield at, Reference.read(text, document.folder(at, text, folder)).resolved
+
+
+def readable(plugin: TypeAdapter[P], value: Any) -> P | None:
+    """Return `value` of the document as a plugin; None for a missing or unreadable value.
+
+    pydantic reports an unreadable value.
+    """
+    try:
+        return plugin.validate_python(value)
+    except ValidationError:
+        return None
 
 
 def plugin_kind(value: Any) -> Any:
