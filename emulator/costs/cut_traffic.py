@@ -7,15 +7,11 @@ examples, times bytes. Heads and framing of the messages are left out.
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..codecs import Dense
-from ..codecs.base import Codec
-from ..codecs.expected_update import expected_update
 from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes, value_width
-from ..layout import Layout
 from ..scenario import Scenario
 from ..scenario.sections.fully_connected import layer_names
 from .compute_groups import dealt_sizes
-from .exchange import pulled
+from .exchange import pulled, pushed
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,7 @@ def cut_traffic(scenario: Scenario) -> CutTraffic | None:
         return None
     model, (rows, *fewer) = training.network, dealt_sizes(scenario)
     device, whole = (
-        PartTraffic(part.size, _push(training.codec, part), pulled(training, part))
+        PartTraffic(part.size, pushed(training.codec, part), pulled(training, part))
         for part in (training.device_layout, training.layout)
     )
     return CutTraffic(
@@ -109,9 +105,3 @@ def cut_traffic(scenario: Scenario) -> CutTraffic | None:
             for crossed in [crossing_bytes(model, cut, size)]
         ),
     )
-
-
-def _push(codec: Codec, layout: Layout) -> int:
-    if codec == Dense():
-        return 4 * layout.size
-    return sum(map(len, expected_update(codec, layout)))

@@ -128,7 +128,7 @@ def lower_bounds(scenario: Scenario, *, first: bool = False) -> dict[str, Exchan
     sizes = replace(
         heads,
         pull=heads.pull + (pulled(training, layout) if whole else 0),
-        push=heads.push + (4 * layout.size if training.codec == Dense() else 0),
+        push=heads.push + (pushed(training.codec, layout) if training.codec == Dense() else 0),
         request=0.0,
     )
     server = _fastest(scenario.server.link)
@@ -142,7 +142,7 @@ def exchange_sizes(scenario: Scenario) -> ExchangeSizes:
     return replace(
         heads,
         pull=heads.pull + pulled(training, layout),
-        push=heads.push + sum(update_sizes(training.codec, layout)),
+        push=heads.push + pushed(training.codec, layout),
     )
 
 
@@ -164,8 +164,15 @@ def pulled(training: TrainingSection, layout: Layout) -> int:
     return floats.width(training.pull.values) * layout.size
 
 
+def pushed(codec: Codec, layout: Layout) -> int:
+    """Return the expected bytes of a gradient for `layout` after encoding, without its head."""
+    if codec == Dense():
+        return 4 * layout.size
+    return sum(map(len, expected_update(codec, layout)))
+
+
 def update_sizes(codec: Codec, layout: Layout) -> tuple[float, ...]:
-    """Return the expected bytes of the layers' gradients after encoding by `codec`."""
+    """Return the expected bytes of the layers' gradients, each encoded by `codec` alone."""
     known: dict[tuple[tuple[str, tuple[int, ...]], ...], float] = {}
     sizes = []
     for layer in range(1, len(layout.layers) + 1):

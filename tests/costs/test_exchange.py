@@ -7,6 +7,7 @@ import pytest
 
 from emulator.checks.deadlines import _update_times
 from emulator.costs.compute_groups import _iteration_times
+from emulator.costs.cut_traffic import cut_traffic
 from emulator.costs.exchange import exchanges, lower_bounds, update_sizes
 from emulator.costs.host_dilation import core_demand
 from emulator.costs.layer_costs import device_costs
@@ -95,6 +96,17 @@ def test_a_lower_bound_is_below_it_and_is_what_deadlines_take(scenario: Scenario
     assert least.seconds() < exchanges(sparse)["home"].seconds()
     assert max(least.sizes.pull, least.sizes.push) < 200
     assert lower_bounds(sparse, first=True)["home"].sizes.pull > 2 * PARAMETERS
+
+
+def test_the_traffic_of_a_cut_model_is_that_of_its_exchange() -> None:
+    cut = ["training.fully_connected={place: server}", "training.dataset=mnist"]
+    codec = "training.codec={kind: topk, keep: 1%}"
+    scenario = loads(SCENARIO, [*cut, "training.model=mnist-cnn", codec, "virtual.layers="])
+    traffic, sizes = cut_traffic(scenario), exchanges(scenario)["home"].sizes
+    assert traffic is not None
+    assert 0 < sizes.pull - traffic.device.pull < 100 and 0 < sizes.push - traffic.device.push < 100
+    crossing, rows = sizes.crossing, traffic.rows
+    assert (traffic.sizes.up, traffic.sizes.down) == (crossing.up * rows, crossing.down * rows)
 
 
 def test_a_lower_bound_is_of_a_link_at_its_fastest() -> None:
