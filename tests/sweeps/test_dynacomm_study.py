@@ -10,8 +10,9 @@ from analysis import RunError
 from analysis.papers import dynacomm, publish
 from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import BEGIN, END
-from emulator.sweeps.studies import STUDIES, dynacomm_plans, play_study
-from emulator.sweeps.studies.dynacomm_plans import BATCHES, MULTIPLY_ADDS, SCHEDULES, plans, step
+from emulator.sweeps.studies import STUDIES, play_study
+from emulator.sweeps.studies import plans as dynacomm_plans
+from emulator.sweeps.studies.plans import BATCHES, MULTIPLY_ADDS, SCHEDULES, plans, step
 from tests.fakes.handmade_run import update, written
 from tests.fakes.made_up_sweeps import Watching
 from tests.fakes.small_scenario import small

@@ -17,7 +17,7 @@ from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import around
 from analysis.papers.omnivore_data import MEASURED
 from emulator.sweeps.studies import STUDIES
-from emulator.sweeps.studies.dynacomm_plans import SCHEDULES
+from emulator.sweeps.studies.plans import SCHEDULES
 from tests.analysis.test_momentum import asynchronous
 from tests.benchmarks.tuned_fleets import FLEETS
 from tests.fakes.handmade_run import update, written

@@ -1,6 +1,6 @@
 """Study `dynacomm`: four schedules of pulls and pushes, planned and played, and their losses."""
 
-from .dynacomm_plans import BATCHES, MULTIPLY_ADDS, SCHEDULES, plans, step
+from .plans import BATCHES, MULTIPLY_ADDS, SCHEDULES, plans, step
 from .entries import Entry, Study
 
 _RATE = ("0.1",)
