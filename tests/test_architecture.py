@@ -57,8 +57,10 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "pandas": {"cli/read/played.py", "learning/datasets/own/table_file.py"},
     "matplotlib": set(),
     "jinja2": set(),
-    # values that wait in a state are Structs
-    "msgspec": {"core", "node", "log", "transport", "plugins/stateful.py", "modulation/history.py"},
+    "msgspec": {
+        *{"core", "node", "log", "transport", "sweeps/studies/entries.py"},
+        *{"plugins/stateful.py", "modulation/history.py"},  # values that wait in a state
+    },
     "socket": {
         *{"node/fidelity", "runtimes", "shaping/box", "transport/connection.py"},
         "node/link/gateway_life.py",  # netlink, in place of /proc/sys

@@ -11,7 +11,11 @@ from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, loads
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-PLAYED = sorted(path for path in SCENARIOS.rglob("*.yaml") if "profiles" not in path.parts)
+PLAYED = sorted(
+    path
+    for path in SCENARIOS.rglob("*.yaml")
+    if not {"profiles", "papers"} & {*path.relative_to(SCENARIOS).parts}
+)
 FLAKY = SCENARIOS / "flaky-homes.yaml"
 OWN_MODEL = "own-model"
 """Name of the template whose Keras model TensorFlow exports when the scenario is read."""

@@ -9,7 +9,11 @@ from emulator.scenario.timeline.compiled import timeline
 from tests.fakes.small_scenario import rows
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-FILES = sorted(file for file in SCENARIOS.rglob("*.yaml") if "profiles" not in file.parts)
+FILES = sorted(
+    file
+    for file in SCENARIOS.rglob("*.yaml")
+    if not {"profiles", "papers"} & {*file.relative_to(SCENARIOS).parts}
+)
 BY_FILE = pytest.mark.parametrize(
     "file", rows({str(file.relative_to(SCENARIOS)): file for file in FILES})
 )

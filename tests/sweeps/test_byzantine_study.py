@@ -75,7 +75,7 @@ def test_every_aggregation_is_played_with_liars_and_without(world: str) -> None:
     chosen = STUDIES["byzantine"]
     kinds = []
     for entry in (entry for entry in chosen.entries if entry.world == world):
-        scenario = entry.point(chosen.file(entry), entry.rates[0]).scenario
+        scenario = entry.point(entry.rates[0]).scenario
         lies = [timed for timed in timeline(scenario) if timed.action.verb == "falsify"]
         assert sorted(timed.action.node for timed in lies) == sorted(LIES[world])
         kinds.append(scenario.training.aggregation.kind)

@@ -1,6 +1,7 @@
 """The study of schedules: plans, tables and figures."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,11 @@ from analysis import RunError
 from analysis.papers import dynacomm, publish
 from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import BEGIN, END
-from emulator.sweeps.studies import STUDIES, play_study
-from emulator.sweeps.studies import plans as dynacomm_plans
-from emulator.sweeps.studies.plans import BATCHES, MULTIPLY_ADDS, SCHEDULES, plans, step
+from emulator.sweeps import studies
+from emulator.sweeps.studies import STUDIES, plans, play_study
+from emulator.sweeps.studies.plans import PLANS, SCHEDULES
 from tests.fakes.handmade_run import update, written
 from tests.fakes.made_up_sweeps import Watching
-from tests.fakes.small_scenario import small
 
 STUDY = STUDIES["dynacomm"]
 FAST = {"sequential": 4.0, "layer-by-layer": 3.5, "ibatch": 3.0, "dynacomm": 2.5}
@@ -94,22 +94,23 @@ def test_a_study_without_its_plans_is_refused(study: Study) -> None:
 
 
 def test_the_steps_follow_from_the_layer_tables() -> None:
-    for network, multiply_adds in MULTIPLY_ADDS.items():
-        table = ("model: digits-mlp", f"model: {{layers: {network}}}")
-        timed = ("name: small", "name: small\nvirtual: {learner: none, step: 1s}")
-        model = small(table, timed).training.model
+    entries = {entry.world: entry for entry in STUDY.entries if ", batch " in entry.world}
+    assert len(entries) == 8
+    for entry in entries.values():
+        scenario = entry.point("0.1").scenario
+        model, virtual = scenario.training.model, scenario.virtual
         assert not isinstance(model, str)
         counted = sum(layer.multiply_adds for layer in model.layers)
-        assert multiply_adds == pytest.approx(counted, rel=1e-4)
-    assert step("resnet-152", 32) == pytest.approx(6 * 11.282e9 * 32 / 1e12)
+        seconds = 6 * counted * scenario.training.batch_size / 1e12
+        assert virtual.step.mean == pytest.approx(seconds, rel=1e-4)
 
 
 def test_the_plans_hold_every_network_and_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, values in (("_RATES", (1e8, 1e9)), ("_SETUPS", (1e-3,)), ("_LAYERS", (5,))):
-        monkeypatch.setattr(dynacomm_plans, name, values)
-    monkeypatch.setattr(dynacomm_plans, "MULTIPLY_ADDS", {"googlenet": 1.5827e9})
-    made = plans(STUDY.file())
-    assert len(made["bars"]) == len(BATCHES) * len(SCHEDULES)
+        monkeypatch.setattr(plans, name, values)
+    smallest = tuple(entry for entry in STUDY.entries if entry.world.startswith("googlenet"))
+    made = PLANS["dynacomm"](replace(STUDY, entries=smallest))
+    assert len(made["bars"]) == 2 * len(SCHEDULES)
     assert len(made["rates"]) == 2 * len(SCHEDULES)
     assert [plan["schedule"] for plan in made["setups"]] == list(SCHEDULES)
     for rate in (1e8, 1e9):
@@ -129,12 +130,12 @@ def test_plans_are_those_of_the_file_as_it_is(
     monkeypatch.setattr(play_study, "sweep", lambda *given: [])
     made: list[Path] = []
 
-    def planned(file: Path) -> dict[str, Any]:
-        made.append(file)
+    def planned(study: studies.Study) -> dict[str, Any]:
+        made.append(study.scenario)
         return {"bars": [len(made)]}
 
-    study = STUDIES["pulls"]
-    empty = type(study)("made-up", "of nothing", "smallest.yaml", (), plans=planned)
+    monkeypatch.setattr(play_study, "PLANS", {"made-up": planned})
+    empty = studies.Study("made-up", "of nothing", Path("smallest.yaml"), (), plans="made-up")
     for _ in range(2):
         play_study.play(empty, tmp_path, 1, Watching())
     assert [file.name for file in made] == ["smallest.yaml"] * 2

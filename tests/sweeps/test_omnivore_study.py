@@ -11,7 +11,7 @@ import pytest
 from analysis.papers import omnivore, publish
 from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import BEGIN, END
-from emulator.sweeps.studies import STUDIES, short_runs
+from emulator.sweeps.studies import STUDIES, play_study
 from tests.analysis.test_momentum import asynchronous
 from tests.analysis.test_statistical_efficiency import ALONE, BARRIER, PAIRS, log, repeated
 from tests.fakes.made_up_sweeps import Watching
@@ -91,8 +91,7 @@ def test_the_study_is_published_with_its_figures(
 def test_every_number_of_groups_has_the_same_group_updates() -> None:
     for entry in STUDIES["omnivore"].entries:
         if entry.world.startswith("g ="):
-            point = entry.point(STUDIES["omnivore"].file(entry), entry.rates[0])
-            scenario = point.scenario
+            scenario = entry.point(entry.rates[0]).scenario
             groups = scenario.training.synchronization.groups  # type: ignore[union-attr]
             members = len(scenario.nodes) // groups
             assert scenario.evaluate.every == 5 * members
@@ -113,15 +112,15 @@ class _Here:
 
 
 @pytest.mark.slow
-def test_short_runs_are_played_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(short_runs, "ProcessPoolExecutor", _Here)
+def test_play_study_are_played_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play_study, "ProcessPoolExecutor", _Here)
     study = STUDIES["omnivore"]
     entry = next(entry for entry in study.entries if entry.world.startswith("momentum"))
-    points = study.seeded(entry, entry.rates[0])[:2]
+    points = entry.seeded(entry.rates[0])[:2]
     with digits():
-        made = short_runs.play_short(points, tmp_path, 1, Watching())
+        made = play_study.play_short(points, tmp_path, 1, Watching())
         at = [item.folder.stat().st_mtime_ns for item in made.values()]
-        again = short_runs.play_short(points, tmp_path, 1, Watching())
+        again = play_study.play_short(points, tmp_path, 1, Watching())
     assert [item.folder.stat().st_mtime_ns for item in again.values()] == at
     assert all((item.folder / "trajectory.npz").is_file() for item in made.values())
     assert sorted(made) == sorted(point.label for point in points)

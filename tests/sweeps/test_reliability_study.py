@@ -13,11 +13,12 @@ from analysis.papers.reliability_data import along, losses
 from emulator.scenario import load
 from emulator.scenario.timeline.compiled import timeline
 from emulator.sweeps.studies import STUDIES
-from emulator.sweeps.studies.reliability_study import CRASH_RATES, UP_TIMES
 from tests.fakes.both_ways import one_sided
 from tests.fakes.handmade_run import act, update, written
 
 RELIABILITY = STUDIES["reliability"]
+CRASH_RATES = (0, 10, 20, 30, 40, 50)
+UP_TIMES = (12.5, 25, 50, 100)
 SEEDS = 3
 PUSHES = "in each setting, AdaComp pushes"
 
@@ -29,7 +30,7 @@ def struck(world: str) -> dict[str, set[str]]:
     found = {}
     for entry in RELIABILITY.entries:
         if entry.world == world:
-            scenario = entry.point(RELIABILITY.file(entry), entry.rates[0]).scenario
+            scenario = entry.point(entry.rates[0]).scenario
             actions = [timed.action for timed in timeline(scenario)]
             found[entry.name] = {action.node for action in actions if action.verb == "kill"}
     return found
@@ -60,11 +61,11 @@ def test_each_algorithm_keeps_the_rate_that_is_best_without_crashes() -> None:
 
 
 def test_the_scenario_is_a_point_of_the_study() -> None:
-    scenario = load(RELIABILITY.file())
+    scenario = load(RELIABILITY.scenario)
     entry = next(
         e for e in RELIABILITY.entries if (e.world, e.name) == ("crash rate 30 %", "AdaComp")
     )
-    assert entry.point(RELIABILITY.file(), entry.rates[0]).scenario == scenario
+    assert entry.point(entry.rates[0]).scenario == scenario
 
 
 # -- tables ----------------------------------------------------------------------------------------

@@ -13,9 +13,11 @@ from analysis.papers.folder import open_study
 from analysis.papers.markdown import BEGIN, END, replace
 from analysis.papers.publish import publish
 from emulator.cli.play.study import study as study_command
+from emulator.errors import ScenarioError
 from emulator.log.lines import line
 from emulator.sweeps import Finished, Point
 from emulator.sweeps.studies import STUDIES, Entry, Study, play
+from emulator.sweeps.studies.entries import PAPERS, read_study
 from tests.fakes.both_ways import one_sided
 from tests.fakes.handmade_run import update, written
 from tests.fakes.made_up_sweeps import Watching
@@ -33,8 +35,56 @@ NAMES = sorted(STUDIES)
 def test_every_entry_of_a_study_can_be_played(name: str) -> None:
     points = [point for _, _, point in STUDIES[name].search()]
     assert len({point.label for point in points}) == len(points) > 1
-    files = {STUDIES[name].file(entry).stem for entry in STUDIES[name].entries}
+    files = {entry.scenario.stem for entry in STUDIES[name].entries}
     assert {point.scenario.name for point in points} == files
+
+
+@pytest.mark.parametrize("file", sorted(PAPERS.rglob("*.yaml")), ids=lambda file: file.stem)
+def test_the_file_of_a_study_asks_a_question(file: Path) -> None:
+    first = file.read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith("# ")
+    assert first.endswith("?")
+    assert read_study(file).name == file.stem
+
+
+FILE = """
+name: made-up
+about: of nothing
+source: nobody
+scenario: base.yaml
+make: table-made-up
+seeds: 2
+entries:
+  - worlds: {one: {set: {stop.updates: 10}, rates: [0.5]}, two: }
+    rates: [0.1, 0.20]
+    entries:
+      plain: {set: {training.codec: {kind: topk, keep: 1%}}}
+      other: {set: {stop.updates: 20}, rates: {one: [1], two: [2]}, seeds: 5, scenario: b.yaml}
+"""
+
+
+def test_an_entry_says_more_than_its_world_and_a_world_more_than_its_block(tmp_path: Path) -> None:
+    file = tmp_path / "made-up.yaml"
+    file.write_text(FILE)
+    base, other = tmp_path / "base.yaml", tmp_path / "b.yaml"
+    ten, twenty = "stop.updates=10", "stop.updates=20"
+    codec = 'training.codec={"kind": "topk", "keep": "1%"}'
+    assert read_study(file).entries == (
+        Entry("one", "plain", base, (ten, codec), ("0.5",), seeds=2),
+        Entry("one", "other", other, (twenty,), ("1",), seeds=5),
+        Entry("two", "plain", base, (codec,), ("0.1", "0.2"), seeds=2),
+        Entry("two", "other", other, (twenty,), ("2",), seeds=5),
+    )
+
+
+@pytest.mark.parametrize("mistake", ["seed: 3", "target: high", "]"])
+def test_a_mistake_in_the_file_of_a_study_is_told_with_the_file(
+    tmp_path: Path, mistake: str
+) -> None:
+    file = tmp_path / "made-up.yaml"
+    file.write_text(f"{FILE}{mistake}\n")
+    with pytest.raises(ScenarioError, match=r"made-up\.yaml"):
+        read_study(file)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,7 +127,7 @@ class Learns:
 
 
 def study(*entries: Entry, **facts: Any) -> Study:
-    return Study("made-up", "of nothing", "smallest.yaml", entries, **facts)
+    return Study("made-up", "of nothing", SMALLEST, entries, **facts)
 
 
 def rows(out: Path, key: str = "rows") -> list[tuple[str, str, int]]:
@@ -85,8 +135,9 @@ def rows(out: Path, key: str = "rows") -> list[tuple[str, str, int]]:
     return [(item["entry"], item["rate"], len(item["runs"])) for item in note[key]]
 
 
-FAST = Entry("w", "fast", (), ("0.1", "0.2"))
-SLOW = Entry("w", "slow", (), ("0.1", "0.3"))
+SMALLEST = ROOT / "scenarios" / "smallest.yaml"
+FAST = Entry("w", "fast", SMALLEST, (), ("0.1", "0.2"))
+SLOW = Entry("w", "slow", SMALLEST, (), ("0.1", "0.3"))
 CURVES = {
     ("fast", "0.1"): (0.1, 0.5, 0.9, 0.9, 0.9, 0.9),
     ("fast", "0.2"): (0.1, 0.9, 0.8, 0.8, 0.8, 0.8),  # sooner there, though it ends lower

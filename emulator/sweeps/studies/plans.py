@@ -1,36 +1,24 @@
-"""Plans of the study `dynacomm`, which need no run: times of phases over rate and set-up time."""
+"""What studies compute without a run: plans of schedules, and times of a group update."""
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from ...core.scheduling.prior_costs import LinkEstimate, PriorCosts
 from ...costs.computing_times import with_layers
 from ...costs.exchange import update_sizes
 from ...costs.layer_costs import expected_costs
+from ...costs.prediction import hardware_efficiency
 from ...scenario import load
 from ...schedules import DynaComm, IBatch, LayerByLayer, LayerCosts, Schedule, Sequential, cut
 from ...schedules.timing import PhaseTiming, iteration
 from ...world.links.link import FRAME
+from .entries import Entry, Study
 
 SCHEDULES: dict[str, Schedule] = {
     schedule.kind: schedule for schedule in (Sequential(), LayerByLayer(), IBatch(), DynaComm())
 }
-
-MULTIPLY_ADDS = {
-    "vgg-19": 19.632e9,
-    "googlenet": 1.5827e9,
-    "inception-v4": 12.254e9,
-    "resnet-152": 11.282e9,
-}
-"""Multiply-adds of the networks' forward pass, for one example."""
-
-BATCHES = (16, 32)
-SPEED = 1e12
-"""Operations a second of the study's device."""
-_OPERATIONS = 6
-"""Operations for each multiply-add of the forward pass, two forward and four backward."""
 
 _RATES = tuple(1e7 * 10 ** (step / 8) for step in range(25))
 """Bits per second, from 10 mbit to 10 gbit."""
@@ -43,28 +31,21 @@ _PAPER_UP_TO = 200
 _REPEATS = 5
 
 
-def step(network: str, batch: int) -> float:
-    """Return the computing time of a mini-batch of `batch` examples, in seconds."""
-    return _OPERATIONS * MULTIPLY_ADDS[network] * batch / SPEED
-
-
-def plans(file: Path) -> dict[str, Any]:
-    """Return the plans for the device of the scenario `file`, as JSON types.
+def _dynacomm(study: Study) -> dict[str, Any]:
+    """Return the plans of each network and batch size of the study's own scenario.
 
     `bars`, `rates` and `setups` hold a row for each plan, `planning` the cost of planning itself.
     """
-    known = {
-        (network, batch): _prior(file, network, batch)
-        for network in MULTIPLY_ADDS
-        for batch in BATCHES
-    }
-    largest = {network: prior for (network, batch), prior in known.items() if batch == BATCHES[-1]}
+    entries = {e.world: e for e in study.entries if e.scenario == study.scenario}
+    known = {world: _prior(entry) for world, entry in entries.items()}
+    bars: list[dict[str, Any]] = []
+    largest: dict[str, PriorCosts] = {}
+    for world, prior in known.items():
+        network, batch = world.split(", batch ")
+        bars += _rows(prior.seconds, network=network, batch=int(batch))
+        largest[network] = prior
     return {
-        "bars": [
-            row
-            for (network, batch), prior in known.items()
-            for row in _rows(prior.seconds, network=network, batch=batch)
-        ],
+        "bars": bars,
         "rates": [
             row
             for network, prior in largest.items()
@@ -81,15 +62,10 @@ def plans(file: Path) -> dict[str, Any]:
     }
 
 
-def _prior(file: Path, network: str, batch: int) -> PriorCosts:
-    """Return the costs of `network` on the device of the scenario `file`."""
-    sets = (
-        f"training.model={{layers: {network}}}",
-        f"training.batch_size={batch}",
-        f"virtual.step={step(network, batch):.6g}s",
-    )
+def _prior(entry: Entry) -> PriorCosts:
+    """Return the costs of the network of `entry` on its device."""
     # a layer table has its shares of a step by its counts, so nothing is measured
-    scenario = with_layers(load(file, sets), tell=lambda step: None)
+    scenario = with_layers(load(entry.scenario, entry.sets), tell=lambda step: None)
     training = scenario.training
     sizes = update_sizes(training.codec, training.layout)
     return expected_costs(scenario, scenario.devices[0], training.layout, sizes)
@@ -165,3 +141,18 @@ def _varied(layers: int) -> LayerCosts:
         for factor in (37, 59, 23, 71)
     )
     return LayerCosts(pull, forward, backward, push, 2e-3, 2e-3)
+
+
+def _omnivore(study: Study) -> dict[str, Any]:
+    """Return the seconds of a group update by formula and by queue, for each number of groups."""
+    entries = {e.world: e for e in study.entries if e.scenario == study.scenario}
+    groups = sorted(int(world.removeprefix("g = ")) for world in entries)
+    known = hardware_efficiency(load(study.scenario), groups, lambda step: None)
+    return {"hardware": [asdict(known.predicted(count)) for count in groups]}
+
+
+PLANS: Mapping[str, Callable[[Study], dict[str, Any]]] = {
+    "dynacomm": _dynacomm,
+    "omnivore": _omnivore,
+}
+"""What is computed for the figures, as JSON types, by the name in the study's file."""

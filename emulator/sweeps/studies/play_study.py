@@ -1,23 +1,38 @@
-"""Playing of a study: every learning rate once, then the best rates with the other seeds."""
+"""Playing of a study: every learning rate once, then the best rates with the other seeds.
 
+Short runs are played one after another in a few processes: a sweep starts a process for each point,
+which takes longer than a run of a few hundred updates.
+"""
+
+import shutil
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from ...log.lines import read
-from ...log.records import EvaluationRecord, StopRecord
+from ...log.records import EvaluationRecord, Record, StopRecord
 from ...runs.results import write_json
+from ...runtimes.virtual.play_virtual import play as play_run
+from ...scenario import Timed, dump, loads
 from .. import Finished, Point, SweepView, sweep
 from ..preparation import warned
 from ..sweep_folder import take
 from .entries import Entry, Study
-from .short_runs import play_short
+from .plans import PLANS
 
 NOTE = "study.json"
 """File that lists the compared runs, for the tables; written last."""
 
-PLANS = "plans.json"
+PLANNED = "plans.json"
 """File with what a study computes without a run."""
+
+SHORT = "short"
+"""Folder inside the study's for the folders of short runs."""
+_SUMMARY = "summary.json"
+_EVERY = 50
+"""Short runs between two lines on the view."""
 
 _LAST = 4
 """Number of evaluations averaged for the final accuracy, as a single one is noisy."""
@@ -30,10 +45,9 @@ def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
     that is not a study's.
     """
     take(out)
-    if study.plans is not None:
+    if study.plans:
         view.progress("plans")
-        made = study.plans(study.file())
-        write_json(out / PLANS, made)
+        write_json(out / PLANNED, PLANS[study.plans](study))
     search = study.search()
     tried = [point for _, _, point in search]
     brief = {point.label for entry, _, point in search if entry.short}
@@ -50,7 +64,7 @@ def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
     best = _best(study, [(entry, rate, finished[point.label]) for entry, rate, point in search])
     compared = [("own", entry, rate) for entry, rate in best]
     compared += [("borrowed", entry, rate) for entry, rate in study.borrowed(best)]
-    seeded = [(how, entry, rate, study.seeded(entry, rate)) for how, entry, rate in compared]
+    seeded = [(how, entry, rate, entry.seeded(rate)) for how, entry, rate in compared]
     points = {point.label: point for point in tried}
     points |= {point.label: point for *_, seeds in seeded for point in seeds}
     brief |= {p.label for _, entry, _, seeds in seeded for p in seeds if entry.short}
@@ -89,3 +103,48 @@ def _merit(folder: Path, target: float) -> tuple[float, float]:
     soon = next((-updates for updates, accuracy in curve if accuracy >= target), -float("inf"))
     last = [accuracy for _, accuracy in curve[-_LAST:]]
     return soon, 0.0 if diverged or not last else sum(last) / len(last)
+
+
+# -- short runs ------------------------------------------------------------------------------------
+
+
+def play_short(
+    points: Sequence[Point], out: Path, cores: int, view: SweepView
+) -> dict[str, Finished]:
+    """Play those of `points` that `out` does not hold, in `cores` processes.
+
+    Return every point with its run folder, by label.
+    """
+    # another scenario has another folder
+    folders = {p.label: out / SHORT / f"{p.name}-{p.digest[:8]}" for p in points}
+    missing = [p for p in points if not (folders[p.label] / _SUMMARY).is_file()]
+    if missing:
+        jobs = [(dump(p.scenario), folders[p.label]) for p in missing]
+        # forked threads of NumPy may hang, so the processes begin anew
+        with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
+            for number, _ in enumerate(pool.map(_play, jobs), 1):
+                if number % _EVERY == 0 or number == len(jobs):
+                    view.progress(f"short runs: {number} of {len(jobs)}")
+    return {label: Finished(label, folder, {}) for label, folder in folders.items()}
+
+
+def _play(job: tuple[str, Path]) -> None:
+    """Play a scenario into a run folder, which appears complete or not at all."""
+    text, folder = job
+    playing = folder.with_name(f".{folder.name}")
+    shutil.rmtree(playing, ignore_errors=True)
+    made, _ = play_run(loads(text), playing, _NoView(), cores=1)
+    made.replace(folder)
+    shutil.rmtree(playing)
+
+
+class _NoView:
+    """A run view that shows nothing."""
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
+
+    def progress(self, text: str) -> None: ...
+
+    def record(self, record: Record) -> None: ...
+
+    def beat(self, now: float) -> None: ...
