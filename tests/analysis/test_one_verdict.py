@@ -26,7 +26,7 @@ from emulator.costs.host_dilation import STEPS, CoreDemand
 from emulator.log import summary
 from emulator.log.lines import line
 from emulator.log.records import Record, StartRecord, StopRecord
-from emulator.log.summary import summarise
+from emulator.log.summary import RunFacts, summarise
 from emulator.machine.host import Load
 from emulator.runtimes.docker.host_log import HostLog
 from emulator.scenario import loads
@@ -111,7 +111,7 @@ def played(folder: Path, log: list[Record]) -> Run:
         "planned": [],
         "targets": [],
     }
-    summary = {**summarise(log, **facts), "left": []}
+    summary = {**summarise(log, RunFacts(**facts)), "left": []}
     return written(folder, [json.loads(line(record)) for record in log], summary=summary)
 
 
