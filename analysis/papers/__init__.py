@@ -1,7 +1,8 @@
 """Tables and figures of studies: `emulate study NAME --docs docs` writes them into `docs/`.
 
 A module has `tables(study)`, Markdown for the study's page. It may have `figure(study, path)`, or
-several figures in `FIGURES`, and in `COMMAND` the command of the page's marks.
+several figures in `FIGURES`. Claims and the rules of their verdicts are in the study's file,
+`scenarios/papers/PAPER/NAME.yaml`.
 """
 
 from collections.abc import Mapping

@@ -1,88 +1,21 @@
-"""Tables of the study `adacomp`: the bytes that AdaComp and ASGD push to reach an accuracy."""
+"""Tables and figure of the study `adacomp`: bytes that AdaComp and ASGD push to an accuracy."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-import pandas as pd
-from matplotlib import rc_context
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-
 from ..facts.pushes import KINDS, parameters, weights
-from ..pictures.picture_file import save_png
-from ..pictures.theme import SERIES, STYLE
+from ..pictures.theme import SERIES
 from ..quantities import figures, percent, size
 from ..reading.runs import Run
-from .folder import Row, Spent, Study, curve, ended, reached, spent
-from .markdown import NEVER, never_or, table
+from .drawing import legend, sheet
+from .folder import Row, Study, curve, ended, spent, worlds
+from .markdown import NEVER, Values, fewer, measured, middle, rate, rows_table, span
 
 TARGETS = (0.97, 0.985)
 _TARGET = TARGETS[-1]
 BASE = "ASGD"
-
-
-@dataclass(frozen=True)
-class Seed:
-    """The results of a run with one seed."""
-
-    ended: float
-    """Accuracy at the end, a fraction."""
-    updates: Mapping[float, float]
-    """Updates to reach each target; infinite for a target that was never reached."""
-    pushed: Mapping[float, Mapping[str, float]]
-    """Bytes pushed to reach each target, under each byte model."""
-    spent: Mapping[float, Spent]
-    """Costs to reach each target, as sent."""
-    curve: pd.DataFrame
-    """A row for every evaluation: `updates`, `accuracy`, `bytes` as sent."""
-
-
-def tables(study: Study) -> str:
-    """Return the result in words, and tables.
-
-    The tables have the costs of each target as sent, the pushes under each byte model, and all
-    learning rates that were tried.
-    """
-    worlds = list(dict.fromkeys(row.world for row in study.rows))
-    rows = sorted(study.rows, key=lambda row: worlds.index(row.world))
-    seeds = {row: [_seed(run) for run in row.read()] for row in rows}
-    return "\n\n".join(
-        [
-            *_words(seeds),
-            *(_costs(seeds, target) for target in TARGETS),
-            f"How many times fewer bytes are pushed than by {BASE} at its best until "
-            f"{_percent(_TARGET)}; pulls are not in it:",
-            _by_model(seeds),
-            "Every learning rate that was tried, with one seed:",
-            _tried(study.tried),
-        ]
-    )
-
-
-def figure(study: Study, path: Path) -> None:
-    """Draw accuracy over bytes pushed into `path`: a panel for each world, with first seeds."""
-    worlds = list(dict.fromkeys(row.world for row in study.rows))
-    with rc_context(STYLE):
-        drawn = Figure(figsize=(7.2, 3.4), layout="constrained")
-        FigureCanvasAgg(drawn)
-        panels = drawn.subplots(1, len(worlds), sharey=True, squeeze=False)[0]
-        for panel, world in zip(panels, worlds, strict=True):
-            rows = [row for row in study.rows if row.world == world and row.own]
-            for colour, row in zip(SERIES, rows, strict=False):
-                shown = _seed(next(row.read())).curve
-                panel.plot(shown["bytes"], shown["accuracy"] * 100, color=colour, label=row.entry)
-            panel.set(xscale="log", ylim=(90, 99.5), title=world, xlabel="Pushed, as sent")
-            panel.xaxis.set_major_formatter(lambda held, _: size(held))
-        panels[0].set_ylabel("Test accuracy (%)")
-        handles, labels = panels[0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
-        save_png(drawn, path, 160)
-
-
-# -- the results of a run --------------------------------------------------------------------------
 
 _MODELS = {
     "as sent": "as sent: values, indices, headers and framing",
@@ -94,142 +27,118 @@ _MODELS = {
 """Names of the byte models in a run's report, by their short names."""
 
 
-def _seed(run: Run) -> Seed:
-    updates, shown = run.records("update"), curve(run)
-    until = {target: reached(run, target) or math.inf for target in TARGETS}
-    sent = updates[list(KINDS)].sum(axis=1).cumsum().to_numpy()
-    shown = shown[shown["updates"] > 0]
-    return Seed(
-        ended(run),
-        until,
-        {target: _pushed(updates, count, parameters(run)) for target, count in until.items()},
-        {target: spent(run, target) for target in TARGETS},
-        shown.assign(bytes=sent[shown["updates"].astype(int) - 1]),
+def tables(study: Study) -> str:
+    """Return the result in words, and tables.
+
+    The tables have the costs of each target as sent, the pushes under each byte model, and all
+    learning rates that were tried.
+    """
+    order = worlds(study.rows)
+    seeds = measured(sorted(study.rows, key=lambda row: order.index(row.world)), _seed)
+    others = {row: values for row, values in seeds.items() if row.entry != BASE}
+    tried = {"learning rate": rate, "ended at": middle("ended", _percent)}
+    tried |= {_updates_to(target): middle(f"updates {target}", figures) for target in TARGETS}
+    return "\n\n".join(
+        [
+            *_words(seeds),
+            *(_costs(seeds, target) for target in TARGETS),
+            f"How many times fewer bytes are pushed than by {BASE} at its best until "
+            f"{_percent(_TARGET)}; pulls are not in it:",
+            rows_table(others, {model: fewer(seeds, model, BASE) for model in _MODELS}, _name),
+            "Every learning rate that was tried, with one seed:",
+            rows_table(measured(study.tried, _spent), tried, _name),
+        ]
     )
 
 
-def _pushed(updates: pd.DataFrame, count: float, size: int) -> dict[str, float]:
-    """Return the bytes of the first `count` updates under each byte model.
+def figure(study: Study, path: Path) -> None:
+    """Draw accuracy over bytes pushed into `path`: a panel for each world, with first seeds."""
+    names = worlds(study.rows)
+    with sheet(path, 7.2, 3.4) as drawn:
+        panels = drawn.subplots(1, len(names), sharey=True, squeeze=False)[0]
+        for panel, world in zip(panels, names, strict=True):
+            rows = [row for row in study.rows if row.world == world and row.own]
+            for colour, row in zip(SERIES, rows, strict=False):
+                run = next(row.read())
+                sent = run.records("update")[list(KINDS)].sum(axis=1).cumsum().to_numpy()
+                shown = curve(run).query("updates > 0")
+                places = sent[shown["updates"].astype(int) - 1]
+                panel.plot(places, shown["accuracy"] * 100, color=colour, label=row.entry)
+            panel.set(xscale="log", ylim=(90, 99.5), title=world, xlabel="Pushed, as sent")
+            panel.xaxis.set_major_formatter(lambda held, _: size(held))
+        panels[0].set_ylabel("Test accuracy (%)")
+        legend(drawn, panels[0], 2)
 
-    `size` is the number of the model's parameters.
-    """
+
+def _spent(run: Run) -> dict[str, float]:
+    """Return the accuracy at the end, and the costs to reach each target."""
+    costs = {target: spent(run, target).items() for target in TARGETS}
+    until = {f"{key} {target}": cost for target, own in costs.items() for key, cost in own}
+    return {"ended": ended(run), **until}
+
+
+def _seed(run: Run) -> dict[str, float]:
+    """Return the costs of `run`, and its bytes until the last target under each byte model."""
+    costs, updates = _spent(run), run.records("update")
+    count = costs[f"updates {_TARGET}"]
     if math.isinf(count):
-        return dict.fromkeys(_MODELS, math.inf)
-    sizes = weights(updates.iloc[: int(count)], size)
-    return {short: sizes[name] for short, name in _MODELS.items()}
+        return {**costs, **dict.fromkeys(_MODELS, math.inf)}
+    sizes = weights(updates.iloc[: int(count)], parameters(run))
+    return {**costs, **{short: sizes[name] for short, name in _MODELS.items()}}
 
 
-# -- tables ----------------------------------------------------------------------------------------
-
-Seeds = Mapping[Row, Sequence[Seed]]
-
-
-def _costs(seeds: Seeds, target: float) -> str:
+def _costs(seeds: Mapping[Row, Values], target: float) -> str:
     """Return the table of the costs to reach `target`, each way and both."""
-    columns = ["", "learning rate", "ended at", f"updates to {_percent(target)}"]
-    columns += ["pushed", "× fewer pushed", "pulled", "both directions", "× fewer in both"]
-    return table(columns, [_cost(row, seeds, target) for row in seeds])
+    pushed, pulled, both = (f"{key} {target}" for key in ("pushed", "pulled", "both"))
+    columns = {
+        "learning rate": rate,
+        "ended at": span("ended", _percent),
+        _updates_to(target): middle(f"updates {target}", figures),
+        "pushed": middle(pushed, size),
+        "× fewer pushed": fewer(seeds, pushed, BASE),
+        "pulled": middle(pulled, size),
+        "both directions": middle(both, size),
+        "× fewer in both": fewer(seeds, both, BASE),
+    }
+    return rows_table(seeds, columns, _name)
 
 
-def _cost(row: Row, seeds: Seeds, target: float) -> list[str]:
-    costs = [seed.spent[target] for seed in seeds[row]]
-    return [
-        *(_name(row), row.rate, _span([seed.ended for seed in seeds[row]], _percent)),
-        _middle([cost.updates for cost in costs], figures),
-        _middle([cost.pushed for cost in costs], size),
-        _less(row, seeds, _sent(target)),
-        _middle([cost.pulled for cost in costs], size),
-        _middle([cost.both for cost in costs], size),
-        _less(row, seeds, _both(target)),
-    ]
-
-
-def _sent(target: float) -> Callable[[Seed], float]:
-    return lambda seed: seed.spent[target].pushed
-
-
-def _both(target: float) -> Callable[[Seed], float]:
-    return lambda seed: seed.spent[target].both
-
-
-def _words(seeds: Seeds) -> list[str]:
+def _words(seeds: Mapping[Row, Values]) -> list[str]:
     """Return a paragraph on each world: what its entries save until the last target."""
     found = []
-    for world in dict.fromkeys(row.world for row in seeds):
+    took = middle(f"updates {_TARGET}", figures)
+    less = [fewer(seeds, f"{key} {_TARGET}", BASE) for key in ("pushed", "both")]
+
+    def saving(row: Row) -> str:
+        values = seeds[row]
+        if took(row, values) == NEVER:
+            return f"{row.entry} does not get there"
+        pushed, both = (cell(row, values) for cell in less)
+        points = (median(values["ended"]) - median(seeds[base]["ended"])) * 100
+        return (
+            f"{row.entry} takes {took(row, values)} updates, pushes {pushed} times fewer bytes, "
+            f"takes {both} times fewer in both directions, and ends {points:+.1f} points from "
+            f"{BASE}"
+        )
+
+    for world in worlds(seeds):
         rows = [row for row in seeds if row.world == world and row.own]
         base = next(row for row in rows if row.entry == BASE)
-        others = [_saving(row, base, seeds) for row in rows if row is not base]
-        took = _middle([seed.updates[_TARGET] for seed in seeds[base]], figures)
-        if others:
+        if others := [saving(row) for row in rows if row is not base]:
             found.append(
                 f"**Result with {world}**, until {_percent(_TARGET)}, against {BASE} at its own "
-                f"best rate ({took} updates): {'; '.join(others)}."
+                f"best rate ({took(base, seeds[base])} updates): {'; '.join(others)}."
             )
     return found
-
-
-def _saving(row: Row, base: Row, seeds: Seeds) -> str:
-    took = _middle([seed.updates[_TARGET] for seed in seeds[row]], figures)
-    if took == NEVER:
-        return f"{row.entry} does not get there"
-    ends = [median(seed.ended for seed in seeds[item]) for item in (row, base)]
-    return (
-        f"{row.entry} takes {took} updates, pushes {_less(row, seeds, _sent(_TARGET))} times fewer "
-        f"bytes, takes {_less(row, seeds, _both(_TARGET))} times fewer in both directions, and "
-        f"ends {(ends[0] - ends[1]) * 100:+.1f} points from {BASE}"
-    )
-
-
-def _by_model(seeds: Seeds) -> str:
-    return table(
-        ["", *_MODELS],
-        [
-            [_name(row), *(_less(row, seeds, _of_model(model)) for model in _MODELS)]
-            for row in seeds
-            if row.entry != BASE
-        ],
-    )
-
-
-def _of_model(model: str) -> Callable[[Seed], float]:
-    return lambda seed: seed.pushed[_TARGET][model]
-
-
-def _less(row: Row, seeds: Seeds, bytes_of: Callable[[Seed], float]) -> str:
-    """Return how many times fewer of the bytes `bytes_of` `row` took than the base at its best.
-
-    Both are of the same world.
-    """
-    wanted = (row.world, BASE, True)
-    base = next(other for other in seeds if (other.world, other.entry, other.own) == wanted)
-    own, reference = (median(map(bytes_of, seeds[item])) for item in (row, base))
-    return "–" if math.isinf(own) or math.isinf(reference) else figures(reference / own)
-
-
-def _tried(rows: Sequence[Row]) -> str:
-    costs = [f"updates to {_percent(target)}" for target in TARGETS]
-    return table(["", "learning rate", "ended at", *costs], map(_try, rows))
-
-
-def _try(row: Row) -> list[str]:
-    run = next(row.read())
-    until = [reached(run, target) or math.inf for target in TARGETS]
-    costs = [_middle([updates], figures) for updates in until]
-    return [_name(row), row.rate, _percent(ended(run)), *costs]
 
 
 def _name(row: Row) -> str:
     return f"{row.world}: {row.entry}" + ("" if row.own else f", at {BASE}'s rate")
 
 
+def _updates_to(target: float) -> str:
+    return f"updates to {_percent(target)}"
+
+
 def _percent(share: float) -> str:
     return percent(share).replace(".0 ", " ")
-
-
-def _span(values: Sequence[float], words: Callable[[float], str]) -> str:
-    return f"{words(median(values))} ({words(min(values))} – {words(max(values))})"
-
-
-def _middle(values: Sequence[float], words: Callable[[float], str]) -> str:
-    """Return the median of `values` in `words`; `never` if most seeds did not reach the target."""
-    return never_or(words)(median(values))

@@ -1,13 +1,16 @@
-"""Verdicts: rules that tell whether measured numbers bear out a claim.
+"""Verdicts: rules that tell whether measured numbers bear out a claim of a study's file.
 
 A rule is strict: values that are missing, infinite or not a number bear out nothing, and neither
 does an empty sequence.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from statistics import mean, median
+from typing import Any
+
+from .folder import declared
 
 HOLDS, MISSED = "holds", "does not hold"
 
@@ -72,3 +75,22 @@ def median_at_most(ratios: Sequence[float], bound: float) -> bool:
 def all_at_most(ratios: Sequence[float], bound: float) -> bool:
     """Return whether every one of `ratios` is at most `bound`."""
     return bool(ratios) and all(ratio <= bound for ratio in ratios)
+
+
+RULES: Mapping[str, Callable[..., bool]] = {
+    "less": less,
+    "falls": falls,
+    "least-inside": least_inside,
+    "all-within": all_within,
+    "all-inside": all_inside,
+    "all-at-least": all_at_least,
+    "mean-at-least": mean_at_least,
+}
+"""Rules by their name in the file of a study."""
+
+
+def verdict(study: str, name: str, words: str, *values: Any) -> list[str]:
+    """Return the line of the claim `name` of `study`: claim, verdict on `values`, and `words`."""
+    claim = declared(study)["claims"][name]
+    bound = [claim["bound"]] if "bound" in claim else []
+    return [claim["claim"], word(RULES[claim["rule"]](*values, *bound)), words]

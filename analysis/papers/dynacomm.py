@@ -1,29 +1,25 @@
-"""Tables of the study `dynacomm`: iterations by schedule, planned and played."""
+"""Tables and figures of the study `dynacomm`: iterations by schedule, planned and played."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
+from ..pictures.theme import SERIES
 from ..quantities import figures
-from .dynacomm_data import (
-    BASE,
-    DEVICES,
-    LOSSES,
-    SCHEDULES,
-    Plan,
-    iteration_seconds,
-    method_name,
-    plan_seconds,
-    read_plans,
-    update_losses,
-)
-from .dynacomm_figures import FIGURES
-from .folder import Study
+from ..reading.runs import Run
+from .drawing import legend, sheet
+from .folder import Plan, Row, Study, read_plans, worlds
 from .markdown import table
 
-COMMAND = "make figure-dynacomm"
-
-__all__ = ["COMMAND", "FIGURES", "tables"]
+BASE = "sequential"
+DEVICES, LOSSES = "devices: ", "losses"
+"""Begin of the names of the worlds of several devices, and name of the world of losses."""
+SHORT = {BASE: "seq", "layer-by-layer": "lbl", "ibatch": "iB", "dynacomm": "Dyna"}
+"""Names of schedules below narrow bars."""
 
 
 def tables(study: Study) -> str:
@@ -44,23 +40,44 @@ def tables(study: Study) -> str:
     )
 
 
+def _seconds(row: Row) -> float:
+    """Return the median time between two steps of the server in the run of `row`."""
+    steps = next(row.read()).records("update")["at"].astype(float).unique()
+    return float(np.median(np.diff(np.sort(steps))))
+
+
+def _planned(plan: Plan) -> float:
+    """Return the length of an iteration by `plan`."""
+    return float(sum(plan["forward"]) + sum(plan["backward"]))
+
+
+def _update_losses(run: Run) -> Any:
+    """Return the losses of the updates of `run`, those of a step in the order of their devices."""
+    updates = run.records("update").sort_values(["at", "node"], kind="stable")
+    return updates["loss"].astype(float).to_numpy()
+
+
+def _method(name: str) -> str:
+    """Return the `name` of an algorithm in the study's plans in words."""
+    return name if name in SHORT else f"dynacomm, {name}"
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
 def _iterations(study: Study, bars: Sequence[Plan]) -> str:
-    played = {(row.world, row.entry): iteration_seconds(row) for row in study.rows}
+    played = {(row.world, row.entry): _seconds(row) for row in study.rows}
     lines = []
     for plan in bars:
         world, kind = f"{plan['network']}, batch {plan['batch']}", plan["schedule"]
-        planned, found = plan_seconds(plan), played[world, kind]
-        base = played[world, BASE]
+        planned, found = _planned(plan), played[world, kind]
         lines.append(
             [
                 f"{world}: {kind}",
                 "{} + {}".format(*plan["segments"]),
-                figures(sum(plan["forward"])),
-                figures(sum(plan["backward"])),
-                figures(planned),
-                figures(found),
+                *map(figures, (sum(plan["forward"]), sum(plan["backward"]), planned, found)),
                 f"{(found - planned) * 1e3:.1f}",
-                f"{base / found:.2f}",
+                f"{played[world, BASE] / found:.2f}",
             ]
         )
     columns = ["", "segments", "T_f (s)", "T_b (s)", "planned (s)", "played (s)", "rest (ms)"]
@@ -69,27 +86,22 @@ def _iterations(study: Study, bars: Sequence[Plan]) -> str:
 
 def _shared(study: Study) -> str:
     rows = [row for row in study.rows if row.world.startswith(DEVICES)]
-    worlds = list(dict.fromkeys(row.world for row in rows))
-    found = {(row.world, row.entry): iteration_seconds(row) for row in rows}
-    lines = [
-        [
-            kind,
-            *(
-                f"{figures(found[world, kind])} s ({found[world, BASE] / found[world, kind]:.2f} ×)"
-                for world in worlds
-            ),
-        ]
-        for kind in SCHEDULES
-    ]
-    return table(["", *worlds], lines)
+    found = {(row.world, row.entry): _seconds(row) for row in rows}
+
+    def cell(world: str, kind: str) -> str:
+        seconds = found[world, kind]
+        return f"{figures(seconds)} s ({found[world, BASE] / seconds:.2f} ×)"
+
+    names = worlds(rows)
+    return table(["", *names], [[kind, *(cell(world, kind) for world in names)] for kind in SHORT])
 
 
 def _compared_losses(study: Study) -> str:
     rows = {row.entry: next(row.read()) for row in study.rows if row.world == LOSSES}
-    base = update_losses(rows[BASE])
+    base = _update_losses(rows[BASE])
     lines = []
     for kind, run in rows.items():
-        losses = update_losses(run)
+        losses = _update_losses(run)
         same = len(losses) == len(base)
         most = float(np.abs(losses - base).max()) if same else float("nan")
         end = float(run.records("update")["at"].max())
@@ -99,14 +111,159 @@ def _compared_losses(study: Study) -> str:
 
 def _planning_costs(rows: Sequence[Plan]) -> str:
     methods = list(dict.fromkeys(row["method"] for row in rows))
-    layers = list(dict.fromkeys(row["layers"] for row in rows))
-    known = {(row["layers"], row["method"]): row["seconds"] * 1e3 for row in rows}
+    known = {(row["layers"], row["method"]): f"{figures(row['seconds'] * 1e3)} ms" for row in rows}
     lines = [
-        [str(count), *(_milliseconds(known.get((count, method))) for method in methods)]
-        for count in layers
+        [str(count), *(known.get((count, method), "–") for method in methods)]
+        for count in dict.fromkeys(row["layers"] for row in rows)
     ]
-    return table(["layers", *map(method_name, methods)], lines)
+    return table(["layers", *map(_method, methods)], lines)
 
 
-def _milliseconds(value: float | None) -> str:
-    return "–" if value is None else f"{figures(value)} ms"
+# -- figures ---------------------------------------------------------------------------------------
+
+_COLOURS = dict(zip(SHORT, SERIES, strict=False))
+_PARTS = {
+    "exposed transfer": "#D55E00",
+    "transfer and computing": "#999999",
+    "exposed computing": "#009E73",
+}
+"""Colours of the parts of a phase, in the order in which a plan lists them."""
+_PHASES = {"forward": "T_f", "backward": "T_b"}
+_WINDOW = 20
+"""Updates in a mean of losses."""
+
+
+def bars(study: Study, path: Path) -> None:
+    """Draw T_f and T_b as stacked bars into `path`: a column of panels for each network."""
+    plans = read_plans(study)["bars"]
+    networks = list(dict.fromkeys(plan["network"] for plan in plans))
+    with sheet(path, 10.0, 4.8) as drawn:
+        panels = drawn.subplots(2, len(networks), squeeze=False)
+        for column, network in enumerate(networks):
+            own = [plan for plan in plans if plan["network"] == network]
+            for panel, phase in zip(panels[:, column], _PHASES, strict=True):
+                _stack(panel, own, phase)
+            panels[0, column].set_title(network, pad=16)
+        for panel, name in zip(panels[:, 0], _PHASES.values(), strict=True):
+            panel.set_ylabel(f"{name} (s)")
+        handles = [Patch(facecolor=colour, label=name) for name, colour in _PARTS.items()]
+        drawn.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+
+
+def _stack(panel: Axes, plans: Sequence[Plan], phase: str) -> None:
+    """Draw a bar for each of `plans`, with a gap between batch sizes."""
+    batches = list(dict.fromkeys(plan["batch"] for plan in plans))
+    places = [number + 0.8 * batches.index(plan["batch"]) for number, plan in enumerate(plans)]
+    bottom = np.zeros(len(plans))
+    for part, colour in enumerate(_PARTS.values()):
+        heights = np.array([plan[phase][part] for plan in plans])
+        panel.bar(places, heights, bottom=bottom, color=colour, width=0.8)
+        bottom += heights
+    names = [SHORT[plan["schedule"]] for plan in plans]
+    panel.set_xticks(places, names, fontsize=6.5, rotation=90)
+    for batch in batches:
+        own = [at for at, plan in zip(places, plans, strict=True) if plan["batch"] == batch]
+        panel.annotate(
+            f"batch {batch}",
+            (float(np.mean(own)), 1),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="bottom",
+            fontsize=6.5,
+        )
+    panel.margins(y=0.08)
+    panel.grid(False, axis="x")
+
+
+def speedups(study: Study, path: Path) -> None:
+    """Draw the speed-up over `sequential` into `path`, over the rate and over the set-up time."""
+    plans = read_plans(study)
+    axes = {
+        "rates": ("rate", 1e9, "Rate of the link (gbit/s)"),
+        "setups": ("setup", 1e-3, "Set-up time of a message (ms)"),
+    }
+    networks = list(dict.fromkeys(plan["network"] for plan in plans["bars"]))
+    with sheet(path, 10.0, 5.2) as drawn:
+        panels = drawn.subplots(2, len(networks), squeeze=False, sharey=True)
+        for line, (key, (coordinate, unit, label)) in zip(panels, axes.items(), strict=True):
+            for panel, network in zip(line, networks, strict=True):
+                own = [plan for plan in plans[key] if plan["network"] == network]
+                _speedup(panel, own, coordinate, unit)
+                panel.set_xlabel(label, fontsize=8)
+            line[0].set_ylabel("Speed-up over sequential")
+        for panel, network in zip(panels[0], networks, strict=True):
+            panel.set_title(network)
+        legend(drawn, panels[0, 0])
+
+
+def _speedup(panel: Axes, plans: Sequence[Plan], coordinate: str, unit: float) -> None:
+    base = {plan[coordinate]: _planned(plan) for plan in plans if plan["schedule"] == BASE}
+    for kind in SHORT:
+        own = [plan for plan in plans if plan["schedule"] == kind]
+        at = [plan[coordinate] / unit for plan in own]
+        panel.plot(at, [base[plan[coordinate]] / _planned(plan) for plan in own], **_line(kind))
+    panel.set(xscale="log", ylim=(0, 2.05))
+
+
+def planning(study: Study, path: Path) -> None:
+    """Draw the CPU time of a plan over the number of layers into `path`."""
+    rows = read_plans(study)["planning"]
+    with sheet(path, 5.4, 3.4) as drawn:
+        panel = drawn.subplots()
+        for colour, method in zip(SERIES, dict.fromkeys(r["method"] for r in rows), strict=False):
+            own = [row for row in rows if row["method"] == method]
+            milliseconds = [1e3 * row["seconds"] for row in own]
+            style: dict[str, Any] = {"marker": "o", "color": colour, "label": _method(method)}
+            panel.plot([row["layers"] for row in own], milliseconds, **style)
+        panel.set(xscale="log", yscale="log", xlabel="Layers", ylabel="CPU time of a plan (ms)")
+        panel.legend(frameon=False)
+
+
+def devices(study: Study, path: Path) -> None:
+    """Draw the iteration time over the number of devices behind one link into `path`."""
+    rows = [row for row in study.rows if row.world.startswith(DEVICES)]
+    with sheet(path, 5.4, 3.4) as drawn:
+        panel = drawn.subplots()
+        for kind in SHORT:
+            own = [row for row in rows if row.entry == kind]
+            counts = [int(row.world.removeprefix(DEVICES)) for row in own]
+            panel.plot(counts, list(map(_seconds, own)), marker="o", **_line(kind))
+            panel.set_xticks(counts)
+        panel.set(xlabel="Devices behind the server's link", ylabel="Iteration (s)", ylim=(0, None))
+        panel.legend(frameon=False)
+
+
+def losses(study: Study, path: Path) -> None:
+    """Draw the losses of all schedules over updates and over time into `path`."""
+    rows = [row for row in study.rows if row.world == LOSSES]
+    with sheet(path, 8.0, 3.4) as drawn:
+        by_update, by_time = drawn.subplots(1, 2, sharey=True)
+        for number, row in enumerate(rows):
+            run = next(row.read())
+            whole = _update_losses(run)
+            window = min(_WINDOW, len(whole))
+            values = np.convolve(whole, np.full(window, 1 / window), "valid")
+            at = np.sort(run.records("update")["at"].astype(float).to_numpy())[window - 1 :]
+            # equal curves cover each other: wide lines lie below narrow ones
+            style = _line(row.entry) | {"linewidth": 1.0 + 1.6 * (len(rows) - 1 - number)}
+            by_update.plot(np.arange(window, len(whole) + 1), values, **style)
+            by_time.plot(at, values, **(_line(row.entry) | {"linewidth": 1.0}))
+        by_update.set(xlabel="Updates", ylabel=f"Loss, mean of {_WINDOW} updates", yscale="log")
+        by_time.set(xlabel="Time (s)")
+        legend(drawn, by_update)
+
+
+FIGURES: Mapping[str, Callable[[Study, Path], None]] = {
+    "bars": bars,
+    "speedups": speedups,
+    "devices": devices,
+    "losses": losses,
+    "planning": planning,
+}
+"""Figures by the end of the file's name."""
+
+
+def _line(kind: str) -> dict[str, Any]:
+    # dashed, as the best schedule often covers the second best
+    style = "--" if kind == "dynacomm" else "-"
+    return {"color": _COLOURS[kind], "label": kind, "linewidth": 1.6, "linestyle": style}

@@ -1,20 +1,24 @@
-"""Reading of a study's folder, which `emulator.sweeps.studies` writes: rows and runs."""
+"""Reading of a study: its file among the scenarios, and its folder with rows, runs and plans."""
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
+import yaml
 
 from ..errors import RunError
 from ..facts import both_directions
 from ..facts.pushes import KINDS
 from ..reading.runs import Run, read
 
-NOTE = "study.json"
+_PAPERS = Path(__file__).parents[2] / "scenarios" / "papers"
+"""Folder of the studies, in a checkout and in an installed package alike."""
+NOTE, PLANS = "study.json", "plans.json"
 LAST = 4
 """Number of evaluations in the mean that is the final accuracy: a single evaluation is noisy."""
 
@@ -66,6 +70,32 @@ def _row(folder: Path, plain: dict[str, Any]) -> Row:
     return Row(plain["world"], plain["entry"], plain["rate"], own, runs)
 
 
+Plan = Mapping[str, Any]
+
+
+def read_plans(study: Study) -> Mapping[str, Sequence[Plan]]:
+    """Return what the study computed without a run. Raises RunError without it."""
+    path = study.folder / PLANS
+    try:
+        plans: Mapping[str, Sequence[Plan]] = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: cannot be read: {error}") from error
+    return plans
+
+
+@cache
+def declared(name: str) -> Mapping[str, Any]:
+    """Return the keys of the file of the study `name`."""
+    (file,) = _PAPERS.glob(f"*/{name}.yaml")
+    keys: Mapping[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return keys
+
+
+def worlds(rows: Iterable[Row]) -> list[str]:
+    """Return the worlds of `rows`, each once."""
+    return list(dict.fromkeys(row.world for row in rows))
+
+
 def curve(run: Run) -> pd.DataFrame:
     """Return the evaluations of `run`: `updates`, `accuracy` (a fraction; 0 for NaN), `at` (s)."""
     evaluations = run.records("evaluation")[["updates", "accuracy", "at"]]
@@ -79,33 +109,22 @@ def reached(run: Run, target: float) -> float | None:
     return None if enough.empty else float(enough.iloc[0])
 
 
-class Spent(NamedTuple):
-    """The costs of a run until a target accuracy; infinite if it was never reached."""
+def spent(run: Run, target: float) -> dict[str, float]:
+    """Return the costs of `run` until its first evaluation with the accuracy `target`.
 
-    at: float
-    """Emulated seconds."""
-    updates: float
-    pushed: float
-    """Bytes pushed, as sent."""
-    pulled: float
-    """Bytes of models sent to devices before the update that reached the target."""
-
-    @property
-    def both(self) -> float:
-        """Bytes of both directions. The models of studies with tables of bytes are not cut."""
-        return self.pushed + self.pulled
-
-
-def spent(run: Run, target: float) -> Spent:
-    """Return the costs of `run` until its first evaluation with the accuracy `target`."""
+    `at` is in emulated seconds, `pushed`, `pulled` and `both` are bytes as sent, before the update
+    that reached the target; all are infinite if it was never reached. The models of studies with
+    tables of bytes are not cut.
+    """
     evaluations = both_directions.measured(run).drop_duplicates("updates")
     enough = evaluations[evaluations["accuracy"].astype(float) >= target - 1e-9]
     if enough.empty:
-        return Spent(*[math.inf] * len(Spent._fields))
+        return dict.fromkeys(("at", "updates", "pushed", "pulled", "both"), math.inf)
     first = enough.iloc[0]
-    updates = int(first["updates"])
-    pushed = run.records("update")[list(KINDS)].iloc[:updates].to_numpy().sum()
-    return Spent(float(first["at"]), float(updates), float(pushed), float(first["pull_bytes"]))
+    updates, pulled = int(first["updates"]), float(first["pull_bytes"])
+    pushed = float(run.records("update")[list(KINDS)].iloc[:updates].to_numpy().sum())
+    costs = {"at": float(first["at"]), "updates": float(updates)}
+    return {**costs, "pushed": pushed, "pulled": pulled, "both": pushed + pulled}
 
 
 def ended(run: Run) -> float:

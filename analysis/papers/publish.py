@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from . import MODULES
-from .folder import open_study
+from .folder import declared, open_study
 from .markdown import around, replace
 
 
@@ -36,6 +36,4 @@ def check(name: str, docs: Path) -> None:
 
 def _place(name: str, docs: Path) -> tuple[Path, str]:
     """Return the page of the study `name`, and the command that its marks give."""
-    module = MODULES[name]
-    command = module.COMMAND if hasattr(module, "COMMAND") else f"make table-{name}"
-    return docs / f"{name}.md", command
+    return docs / f"{name}.md", f"make {declared(name)['make']}"

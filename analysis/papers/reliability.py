@@ -1,131 +1,170 @@
 """Tables and figure of the study `reliability`: accuracy when devices crash."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from statistics import mean, median
 
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from ..pictures.theme import SERIES
 from ..quantities import figures, percent, seconds, size
-from .claim_rules import all_at_least, mean_at_least, word
-from .folder import Spent, Study, ended, reached
-from .markdown import never_or, table
-from .reliability_data import (
-    BASE,
-    CRASH_RATE,
-    MTBF,
-    SPAN,
-    SURE,
-    TARGET,
-    TESTED,
-    Reliability,
-    along,
-    losses,
-    outcomes,
-    sure,
-)
-from .reliability_figure import figure
+from ..reading.runs import Run
+from .claim_rules import verdict
+from .drawing import legend, ranges, sheet
+from .folder import Row, Study, curve, ended, spent, worlds
+from .markdown import Values, measured, middle, rate, rows_table, span, table
 
-COMMAND = "make figure-reliability"
-_POINT = 0.01
-"""Largest loss of accuracy that counts as none: a point of accuracy, as a fraction."""
-_HUNDRED = 100
-"""Two orders of magnitude."""
-EQUAL = f"{TESTED} ends within a point of {BASE}"
-"""Claim that both algorithms end alike."""
+TARGET = 0.9
+_GOAL = percent(TARGET, 0)
+SPAN = 100.0
+"""Seconds that a run takes without crashes."""
+CRASH_RATE, MTBF = "crash rate ", "MTBF "
+"""Begins of the names of the worlds, before the crash rate in per cent or the MTBF in seconds."""
+SURE = f"{CRASH_RATE}0 %"
+"""World without crashes."""
+BASE, TESTED = "ASGD", "AdaComp"
+EQUAL = "equal"
+"""Name of the claims that both algorithms end alike."""
 
-__all__ = ["COMMAND", "figure", "tables"]
+_COLUMNS = {
+    "crashes": middle("crashes", figures),
+    "staleness": middle("staleness", lambda staleness: f"{staleness:.1f}"),
+    "ended at": span("ended", percent),
+    f"after {seconds(SPAN)}": span("in time", percent),
+    f"{_GOAL} after": span("at", seconds),
+    f"pushed to {_GOAL}": middle("pushed", size),
+    f"pulled to {_GOAL}": middle("pulled", size),
+    "both directions": middle("both", size),
+}
+_TRIED = {
+    "learning rate": rate,
+    "ended at": middle("ended", percent),
+    f"updates to {_GOAL}": middle("updates", figures),
+}
 
 
 def tables(study: Study) -> str:
     """Return the verdicts, the results of each world, and the learning rates tried."""
+    tried = measured([row for row in study.tried if row.world == SURE], _seed)
+    both = _range(_savings(study, "both"))
+    judged = verdicts(_gains(study), _savings(study, "pushed"))
     return "\n\n".join(
         [
-            _verdicts(study),
-            _in_both(study),
+            table(["claim", "here", "measured"], judged),
+            f"In both directions {TESTED} takes, until {_GOAL}: {both}.",
             "Devices that crash for good, medians of the seeds (least – most):",
             _results(study, CRASH_RATE),
             "Devices that crash and come back, by the mean time between failures:",
             _results(study, MTBF),
             "Every learning rate that was tried without crashes, with one seed:",
-            _tried(study),
+            rows_table(tried, _TRIED, lambda row: row.entry),
         ]
     )
-
-
-# -- verdicts --------------------------------------------------------------------------------------
-
-
-def _verdicts(study: Study) -> str:
-    gains = {
-        kept(entry): {outcome.world: -loss for outcome, loss in losses(study, entry)}
-        for entry in (TESTED, BASE)
-    }
-    pairs = _pairs(study)
-    gains[EQUAL] = {
-        world: median(tested.ended) - median(base.ended)
-        for world, (base, tested) in pairs.items()
-        if world != SURE
-    }
-    saved = _savings(study, lambda spent: spent.pushed)
-    return table(["claim", "here", "measured"], verdicts(gains, saved))
-
-
-def kept(entry: str) -> str:
-    """Return the claim that crashes cost `entry` no accuracy."""
-    return f"{entry} ends within a point of its accuracy without crashes"
 
 
 def verdicts(gains: Mapping[str, Mapping[str, float]], saved: Sequence[float]) -> list[list[str]]:
     """Return the lines of the claims: claim, verdict, and the numbers that decide.
 
-    `gains` has for each claim the gain of accuracy in each world with crashes, a fraction. A line
-    judges the mean of the worlds, and the next line every one of them, of which the worst is low by
-    chance too. `saved` has how many times fewer bytes `TESTED` pushed than `BASE` in each world.
+    `gains` has for `TESTED`, `BASE` and `EQUAL` the gain of accuracy in each world with crashes, a
+    fraction. A line judges the mean of the worlds, and the next line every one of them, of which
+    the worst is low by chance too. `saved` has how many times fewer bytes `TESTED` pushed than
+    `BASE` in each world.
     """
     lines = []
-    for claim, by_world in gains.items():
+    for name, by_world in gains.items():
         values = list(by_world.values())
         worst = min(by_world, key=lambda world: by_world[world])
-        lines += [
-            [
-                f"in the mean of the settings with crashes, {claim}",
-                word(mean_at_least(values, -_POINT)),
-                f"{_points(mean(values))} in the mean",
-            ],
-            [
-                f"in each of the settings with crashes, {claim}",
-                word(all_at_least(values, -_POINT)),
-                f"{_points(by_world[worst])} at worst ({worst})",
-            ],
-        ]
-    goal = percent(TARGET, 0)
-    claim = f"in each setting, {TESTED} pushes two orders of magnitude fewer bytes until {goal}"
-    return [*lines, [claim, word(all_at_least(saved, _HUNDRED)), _range(saved)]]
+        least = f"{_points(by_world[worst])} at worst ({worst})"
+        mean_words = f"{_points(mean(values))} in the mean"
+        lines.append(verdict("reliability", f"{name} in the mean", mean_words, values))
+        lines.append(verdict("reliability", f"{name} in each", least, values))
+    return [*lines, verdict("reliability", "pushed", _range(saved), saved)]
 
 
-def _in_both(study: Study) -> str:
-    """Return a sentence on the bytes of both directions, of which the claims say nothing."""
-    saved = _savings(study, lambda spent: spent.both)
-    return f"In both directions {TESTED} takes, until {percent(TARGET, 0)}: {_range(saved)}."
+# -- results ---------------------------------------------------------------------------------------
 
 
-def _savings(study: Study, size: Callable[[Spent], float]) -> list[float]:
-    """Return how many times fewer bytes `TESTED` took than `BASE`, by world."""
-    pairs = [
-        tuple(median(map(size, outcome.spent)) for outcome in pair)
-        for pair in _pairs(study).values()
-    ]
+@cache
+def _found(study: Study) -> dict[Row, Values]:
+    return measured(study.rows, _seed)
+
+
+def _seed(run: Run) -> dict[str, float]:
+    """Return the results of `run`; `in time` is the accuracy at `SPAN`, of two evaluations."""
+    points = curve(run)
+    return {
+        "crashes": len(run.records("kill")),
+        "ended": ended(run),
+        "in time": float(points.loc[points["at"] <= SPAN, "accuracy"].tail(2).mean()),
+        "staleness": float(run.records("update")["staleness"].mean()),
+        **spent(run, TARGET),
+    }
+
+
+def place(row: Row) -> float:
+    """Return the crash rate of `row` in per cent, or its MTBF in seconds."""
+    return float(row.world.removeprefix(CRASH_RATE).removeprefix(MTBF).split()[0])
+
+
+def along(study: Study, axis: str, entry: str) -> list[Row]:
+    """Return the rows of `entry` in the worlds of `axis`, in the order of their places."""
+    own = [row for row in study.rows if row.entry == entry and row.world.startswith(axis)]
+    return sorted(own, key=place)
+
+
+def losses(study: Study, entry: str) -> dict[str, float]:
+    """Return the loss of accuracy of `entry` in each world with crashes.
+
+    The loss is the difference of the medians after all updates, without crashes and with crashes,
+    as a fraction; a gain is negative.
+    """
+    ends = {world: median(pair[entry]["ended"]) for world, pair in _pairs(study).items()}
+    return {world: ends[SURE] - end for world, end in ends.items() if world != SURE}
+
+
+def _pairs(study: Study) -> dict[str, dict[str, Values]]:
+    """Return the results of each entry by world."""
+    found: dict[str, dict[str, Values]] = {world: {} for world in worlds(study.rows)}
+    for row, values in _found(study).items():
+        found[row.world][row.entry] = values
+    return found
+
+
+def _gains(study: Study) -> dict[str, dict[str, float]]:
+    gains = {
+        entry: {world: -loss for world, loss in losses(study, entry).items()}
+        for entry in (TESTED, BASE)
+    }
+    gains[EQUAL] = {
+        world: median(pair[TESTED]["ended"]) - median(pair[BASE]["ended"])
+        for world, pair in _pairs(study).items()
+        if world != SURE
+    }
+    return gains
+
+
+def _savings(study: Study, key: str) -> list[float]:
+    """Return how many times fewer bytes `key` `TESTED` took than `BASE`, by world."""
+    pairs = [(median(own[BASE][key]), median(own[TESTED][key])) for own in _pairs(study).values()]
     return [base / tested for base, tested in pairs if math.isfinite(base)]
+
+
+def _results(study: Study, axis: str) -> str:
+    """Return the table of the worlds of `axis`, the world without crashes first or last."""
+    rows = [row for entry in (BASE, TESTED) for row in along(study, axis, entry)]
+    if axis == MTBF:
+        rows += [row for entry in (BASE, TESTED) for row in along(study, SURE, entry)]
+    # sorting is stable: both entries of a world stand together, `BASE` first
+    rows.sort(key=lambda row: (row.world == SURE and axis == MTBF, place(row)))
+    found = {row: _found(study)[row] for row in rows}
+    return rows_table(found, _COLUMNS, lambda row: f"{row.world}: {row.entry}")
 
 
 def _range(ratios: Sequence[float]) -> str:
     return f"{figures(min(ratios))} to {figures(max(ratios))} times fewer" if ratios else "–"
-
-
-def _pairs(study: Study) -> dict[str, tuple[Reliability, Reliability]]:
-    """Return the results of `BASE` and `TESTED` by world."""
-    known = {(outcome.world, outcome.entry): outcome for outcome in outcomes(study)}
-    worlds = dict.fromkeys(world for world, _ in known)
-    return {world: (known[world, BASE], known[world, TESTED]) for world in worlds}
 
 
 def _points(share: float) -> str:
@@ -133,47 +172,57 @@ def _points(share: float) -> str:
     return f"{share * 100:+.1f} points".replace("-", "−")
 
 
-# -- results ---------------------------------------------------------------------------------------
+# -- figure ----------------------------------------------------------------------------------------
+
+_NEVER = 2
+"""Place of `never` on the axis of the MTBF, as a multiple of the largest MTBF."""
+_STYLES = {
+    BASE: {"marker": "o", "color": SERIES[0]},
+    TESTED: {"marker": "s", "color": SERIES[1]},
+}
 
 
-def _results(study: Study, axis: str) -> str:
-    """Return the table of the worlds of `axis`, the world without crashes first or last."""
-    found = [line for entry in (BASE, TESTED) for line in along(study, axis, entry)]
+def figure(study: Study, path: Path) -> None:
+    """Draw accuracies above times to the target into `path`, a column for each kind of crash."""
+    last = max(max(run.records("evaluation")["updates"]) for run in study.rows[0].read())
+    labels = {
+        "ended": f"Test accuracy (%)\nafter {figures(float(last))} updates",
+        "in time": f"Test accuracy (%)\nafter {SPAN:g} s",
+        "at": f"Time to {_GOAL}\ntest accuracy (s)",
+    }
+    with sheet(path, 7.2, 6.4) as drawn:
+        grid = drawn.subplots(3, 2, sharex="col", sharey="row")
+        for (key, label), panels in zip(labels.items(), grid, strict=True):
+            panels[0].set_ylabel(label)
+            for panel, axis in zip(panels, (CRASH_RATE, MTBF), strict=True):
+                for entry in (BASE, TESTED):
+                    _draw(panel, study, key, axis, entry)
+        grid[2][0].set_ylim(0, None)
+        grid[2][0].set_xlabel("Crash rate (% of the devices, for good)")
+        _times(grid[2][1], [place(row) for row in along(study, MTBF, BASE)])
+        legend(drawn, grid[0][0], 2, "outside upper center")
+
+
+def _draw(panel: Axes, study: Study, key: str, axis: str, entry: str) -> None:
+    """Draw the values `key` of `entry` along `axis`, without crashes at the end of the MTBF."""
+    rows = along(study, axis, entry)
+    places = [place(row) for row in rows]
+    # the marks of the entries are moved apart, so that bars do not hide each other
+    apart = -1 if entry == BASE else 1
     if axis == MTBF:
-        found += [sure(study, entry) for entry in (BASE, TESTED)]
-    # sorting is stable: both entries of a world stand together, `BASE` first
-    found.sort(key=lambda outcome: (outcome.world == SURE and axis == MTBF, outcome.place))
-    columns = ["", "crashes", "staleness", "ended at", f"after {seconds(SPAN)}"]
-    target = percent(TARGET, 0)
-    columns += [f"{target} after", f"pushed to {target}", f"pulled to {target}", "both directions"]
-    return table(columns, map(_line, found))
+        rows, places = [*rows, *along(study, SURE, entry)], [*places, _NEVER * places[-1]]
+        places = [at * 1.03**apart for at in places]
+    else:
+        places = [at + 0.5 * apart for at in places]
+    scale = 1 if key == "at" else 100
+    seeds = [[scale * value for value in _found(study)[row][key]] for row in rows]
+    ranges(panel, places, seeds, label=entry, markersize=4, **_STYLES[entry])
 
 
-def _line(outcome: Reliability) -> list[str]:
-    return [
-        f"{outcome.world}: {outcome.entry}",
-        figures(median(outcome.crashes)),
-        f"{median(outcome.staleness):.1f}",
-        _span(outcome.ended, percent),
-        _span(outcome.in_time, percent),
-        _span([spent.at for spent in outcome.spent], never_or(seconds)),
-        *(
-            never_or(size)(median(sizes))
-            for sizes in zip(*((s.pushed, s.pulled, s.both) for s in outcome.spent), strict=True)
-        ),
-    ]
-
-
-def _tried(study: Study) -> str:
-    rows = [row for row in study.tried if row.world == SURE]
-    lines = []
-    for row in rows:
-        run = next(row.read())
-        updates = reached(run, TARGET) or math.inf
-        lines.append([row.entry, row.rate, percent(ended(run)), never_or(figures)(updates)])
-    columns = ["", "learning rate", "ended at", f"updates to {percent(TARGET, 0)}"]
-    return table(columns, lines)
-
-
-def _span(values: Sequence[float], words: Callable[[float], str]) -> str:
-    return f"{words(median(values))} ({words(min(values))} – {words(max(values))})"
+def _times(panel: Axes, places: Sequence[float]) -> None:
+    """Label the logarithmic axis of the MTBF, with `never` at its end."""
+    panel.set_xscale("log")
+    ends = [*places, _NEVER * places[-1]]
+    panel.set_xticks(ends, [*(f"{at:g}" for at in places), "no\ncrashes"])
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.set_xlabel("Mean time between failures (s)")

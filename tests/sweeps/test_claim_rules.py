@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.papers import claim_rules
+from analysis.papers import MODULES, claim_rules
 from analysis.papers.claim_rules import (
     all_at_least,
     all_at_most,
@@ -21,6 +21,7 @@ from analysis.papers.claim_rules import (
     median_at_most,
     paired_ratios,
 )
+from analysis.papers.folder import declared
 from tests.layers import ROOT
 
 NEVER = math.inf
@@ -92,6 +93,21 @@ def test_a_rule_holds_and_misses(rule: Rule) -> None:
     holds, misses = CASES[rule]
     assert all(rule(*case) is True for case in holds)
     assert [case for case in misses if rule(*case)] == []
+
+
+CLAIMS = [(name, claim) for name in MODULES for claim in declared(name).get("claims", {})]
+
+
+@pytest.mark.parametrize(("study", "name"), CLAIMS, ids=lambda text: text)
+def test_a_claim_of_a_study_has_a_rule_that_judges_it(study: str, name: str) -> None:
+    claim = declared(study)["claims"][name]
+    assert claim.keys() - {"bound"} == {"claim", "rule"}
+    if (bound := claim.get("bound")) is None:
+        bearing, others = (cases[0] for cases in CASES[claim_rules.RULES[claim["rule"]]])
+    else:
+        bearing, others = ([bound],), ([bound + 1 if claim["rule"] == "all-within" else bound - 1],)
+    for values, word in ((bearing, "holds"), (others, "does not hold")):
+        assert claim_rules.verdict(study, name, "why", *values) == [claim["claim"], word, "why"]
 
 
 def test_every_rule_has_cases() -> None:

@@ -28,7 +28,7 @@ def row(folder: Path, groups: int, entry: str, steps: list[tuple[float, str]]) -
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
-    monkeypatch.setattr("analysis.papers.omnivore_data.TARGET", 0.5)
+    monkeypatch.setattr("analysis.papers.omnivore.TARGET", 0.5)
     rows = [row(tmp_path, groups, "momentum 0.9", steps[:1]) for groups, steps in STEPS.items()]
     rows[0] = row(tmp_path, 1, "momentum 0.9", BARRIER)
     rows += [
@@ -112,7 +112,7 @@ class _Here:
 
 
 @pytest.mark.slow
-def test_play_study_are_played_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_runs_are_played_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(play_study, "ProcessPoolExecutor", _Here)
     study = STUDIES["omnivore"]
     entry = next(entry for entry in study.entries if entry.world.startswith("momentum"))

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from analysis.papers import MODULES, tuned_fleets
-from analysis.papers.folder import Row, Study
+from analysis.papers.folder import Row, Study, declared
 from analysis.papers.markdown import around
-from analysis.papers.omnivore_data import MEASURED
+from analysis.papers.omnivore import MEASURED
 from emulator.sweeps.studies import STUDIES
 from emulator.sweeps.studies.plans import SCHEDULES
 from tests.analysis.test_momentum import asynchronous
@@ -119,7 +119,7 @@ def test_headers_of_a_study_are_those_of_its_page(name: str, tmp_path: Path) -> 
     )
     made = headers(MODULES[name].tables(Study(name, rows, rows, tmp_path)))
     assert made
-    found = on_page(name, getattr(MODULES[name], "COMMAND", f"make table-{name}"))
+    found = on_page(name, f"make {declared(name)['make']}")
     assert found == made
 
 

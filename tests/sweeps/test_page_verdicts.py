@@ -61,9 +61,7 @@ def reliability_verdicts() -> list[list[str]]:
     worlds = dict.fromkeys(world for world, _ in ends)
     struck = [world for world in worlds if world != reliability.SURE]
     gains = {
-        reliability.kept(entry): {
-            world: ends[world, entry][0] - ends[reliability.SURE, entry][0] for world in struck
-        }
+        entry: {world: ends[world, entry][0] - ends[reliability.SURE, entry][0] for world in struck}
         for entry in ("AdaComp", "ASGD")
     }
     gains[reliability.EQUAL] = {

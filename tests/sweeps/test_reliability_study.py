@@ -9,7 +9,7 @@ import pytest
 from analysis.papers import publish, reliability
 from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import BEGIN, END
-from analysis.papers.reliability_data import along, losses
+from analysis.papers.reliability import along, losses, place
 from emulator.scenario import load
 from emulator.scenario.timeline.compiled import timeline
 from emulator.sweeps.studies import STUDIES
@@ -167,9 +167,8 @@ def test_the_tables_give_accuracies_at_the_end_and_after_the_span(study: Study) 
 
 @pytest.mark.slow
 def test_worlds_stand_in_the_order_of_their_places(study: Study) -> None:
-    assert [outcome.place for outcome in along(study, "MTBF ", "ASGD")] == [12.5, 100]
-    gained = {outcome.world: loss for outcome, loss in losses(study, "AdaComp")}
-    assert gained == pytest.approx(
+    assert [place(row) for row in along(study, "MTBF ", "ASGD")] == [12.5, 100]
+    assert losses(study, "AdaComp") == pytest.approx(
         {"crash rate 50 %": 0.005, "MTBF 12.5 s": 0.03, "MTBF 100 s": 0.0}
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import RunError
 from analysis.papers import MODULES
-from analysis.papers.folder import open_study
+from analysis.papers.folder import declared, open_study
 from analysis.papers.markdown import BEGIN, END, replace
 from analysis.papers.publish import publish
 from emulator.cli.play.study import study as study_command
@@ -90,7 +90,7 @@ def test_a_mistake_in_the_file_of_a_study_is_told_with_the_file(
 @pytest.mark.parametrize("name", NAMES)
 def test_every_study_has_its_table_its_page_and_its_target(name: str) -> None:
     page = (ROOT / "docs" / f"{name}.md").read_text()
-    command = getattr(MODULES[name], "COMMAND", f"make table-{name}")
+    command = f"make {declared(name)['make']}"
     assert BEGIN.format(command=command) in page
     assert END in page
     assert f"\n{command.removeprefix('make ')}: ##" in (ROOT / "Makefile").read_text()
