@@ -11,7 +11,7 @@ from ..learning.models import OwnModel
 from ..optimizers import SGD
 from ..scenario import Scenario
 from ..scenario.initial_model import initial_model
-from ..scenario.reading.aggregation_fit import gradients_of_a_step
+from ..scenario.reading.training_checks import gradients_of_a_step
 from ..synchronization import AnySynchronization, Barrier, ComputeGroups, Softsync
 from ..world.stop_conditions import CONDITIONS
 from .finding import Finding, Situation, raised, refusal, warning

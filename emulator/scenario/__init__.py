@@ -6,7 +6,7 @@ from .overview import Overview, overview
 from .reading.dump import dump
 from .reading.json_schema import schema
 from .reading.load import load, load_without_code, loads
-from .reading.override import Override
+from .reading.typed_values import Override
 from .sections.devices import Device, DeviceProfile, FailureProfile, Group
 from .sections.server_section import Checkpoint, ServerSection
 from .sections.training_section import TrainingSection

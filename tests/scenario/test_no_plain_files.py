@@ -11,8 +11,8 @@ import yaml
 
 import emulator
 from emulator.errors import ScenarioError
-from emulator.scenario.reading.own_model_checks import _check_loss
-from emulator.scenario.reading.own_model_file import own_model
+from emulator.scenario.reading.data_and_model_files import own_model
+from emulator.scenario.reading.training_checks import _check_loss
 from tests.fakes.endless_files import MAKERS, limited
 from tests.scenario import test_paths
 from tests.scenario.test_paths import BASE, KEYS, put
@@ -39,8 +39,8 @@ def test_a_key_that_names_no_plain_file_is_refused(lab: Path, key: str, kind: st
     os.chdir(lab)
     with (
         limited(),
-        patch("emulator.scenario.reading.own_model_file.own_model", own_model),
-        patch("emulator.scenario.reading.own_model_checks._check_loss", _check_loss),
+        patch("emulator.scenario.reading.data_and_model_files.own_model", own_model),
+        patch("emulator.scenario.reading.training_checks._check_loss", _check_loss),
         pytest.raises(ScenarioError) as error,
     ):
         emulator.load("whole.yaml")

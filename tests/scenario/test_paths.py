@@ -134,8 +134,8 @@ def lab(tmp_path: Path) -> Iterator[Path]:
     saved_model.write(folder / "model.npz", saved_model.SavedModel(theta, 0, layout))
     here = Path.cwd()
     # the export of an own model needs TensorFlow
-    own = "emulator.scenario.reading.own_model_file.own_model"
-    loss = "emulator.scenario.reading.own_model_checks._check_loss"  # the stand-in takes no loss
+    own = "emulator.scenario.reading.data_and_model_files.own_model"
+    loss = "emulator.scenario.reading.training_checks._check_loss"  # the stand-in takes no loss
     with (
         patch(own, lambda *_: MODELS["digits-mlp"]),
         patch(loss, lambda *_: None),

@@ -12,7 +12,7 @@ from emulator.errors import ScenarioError
 from emulator.learning.models import MODELS
 from emulator.log.records import EvaluationRecord
 from emulator.scenario import StopSection
-from emulator.scenario.reading import own_model_checks
+from emulator.scenario.reading import training_checks
 from emulator.scenario.reading.load import load
 from emulator.world.stop_conditions import CONDITIONS, OUTCOMES, SCORED, Stop
 from tests.fakes.small_scenario import SMALL, in_folder, mistakes, small
@@ -108,7 +108,7 @@ def test_a_regression_is_stopped_by_what_it_has(
     text = SMALL.replace("digits\n", "{file: data.csv}\n").replace("{updates: 10}", written(key))
     path = in_folder(tmp_path, {"own.yaml": text, "data.csv": rows})
     # a model of a regression is one's own, and takes TensorFlow
-    monkeypatch.setattr(own_model_checks, "known_model", lambda _: MODELS["digits-mlp"])
+    monkeypatch.setattr(training_checks, "known_model", lambda _: MODELS["digits-mlp"])
     with pytest.raises(ScenarioError, match="'digits-mlp' takes images") as error:
         load(path)
     refused = f"stop.{key}: a regression has no {key}" in str(error.value)

@@ -139,7 +139,7 @@ def _planned(
 def _load(file: Path, overrides: tuple[str, ...]) -> "Scenario":
     """Return the scenario in `file`. Raises ScenarioError where updates cannot be cut."""
     from ...scenario import load
-    from ...scenario.reading.override import Override
+    from ...scenario.reading.typed_values import Override
     from ...schedules import Sequential
 
     scenario = load(file, overrides)

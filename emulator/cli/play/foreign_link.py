@@ -88,7 +88,7 @@ def link(
 def read_link(profile: str | None, up: str | None, down: str | None) -> "Link":
     """Return the link of the options. Raises ScenarioError with all mistakes."""
     from ...scenario import loads
-    from ...scenario.reading.override import Override
+    from ...scenario.reading.typed_values import Override
 
     given = [("--profile", "", profile), ("--up", ".up", up), ("--down", ".down", down)]
     overrides = [

@@ -141,7 +141,7 @@ def _of_scenario(
 ) -> "DeviceShares":
     """Return the split of the scenario in `file`."""
     from ...scenario import load
-    from ...scenario.reading.override import Override
+    from ...scenario.reading.typed_values import Override
     from .device_shares import shared
 
     given = [("split", f"training.split={split}", split), ("seed", f"seed={seed}", seed)]
@@ -161,7 +161,7 @@ def _of_data(
 ) -> "DeviceShares":
     """Return the split of the data `name`, by its name or path, over numbered devices."""
     from ...learning.datasets import DATASETS
-    from ...scenario.reading.typed_data import read_dataset, read_split
+    from ...scenario.reading.typed_values import read_dataset, read_split
     from .device_shares import shared
 
     if name in DATASETS and (overrides or again):

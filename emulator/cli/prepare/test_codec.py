@@ -38,7 +38,7 @@ def test_codec(codec: str, given: tuple[str, ...], as_json: bool) -> None:
     emulate test-codec ./own.py:Mine --set keep=1%
     """
     from ...checks.laws.codec_trials import examine
-    from ...scenario.reading.typed_codec import typed_codec
+    from ...scenario.reading.typed_values import typed_codec
 
     made = typed_codec(codec, given)
     verdicts: list[Verdict] = []

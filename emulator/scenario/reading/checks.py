@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import TypeAdapter
 
-from ...codecs import AnyCodec, refusal, uncuttable
+from ...codecs import refusal, uncuttable
 from ...errors import counted
 from ...learning.datasets.split import BY_CLASS
 from ...learning.models import MODELS
@@ -18,25 +18,24 @@ from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalS
 from ...world.stop_conditions import CONDITIONS
 from ..sections.devices import MOST_DEVICES, device_names
 from ..sections.training_section import (
-    CodecField,
     ScheduleField,
-    SynchronizationField,
     TrainingSection,
 )
-from .aggregation_fit import check_aggregation
-from .bottleneck_checks import check_bottlenecks
-from .cut_fit import check_cut
-from .dataset_files import known_data
+from .data_and_model_files import known_data, known_model
 from .document import Document
 from .fault_checks import check_faults
-from .measure_checks import check_measure
-from .own_model_checks import check_own_model
-from .own_model_file import known_model
+from .link_checks import check_bottlenecks
 from .plugin_files import readable
+from .training_checks import (
+    CODEC,
+    SYNCHRONIZATION,
+    check_aggregation,
+    check_cut,
+    check_measure,
+    check_own_model,
+)
 
-_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
 _SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
-_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
 
 
 def check(document: Document) -> None:
@@ -99,7 +98,7 @@ def _feedback_fits(document: Document) -> None:
     """Check that error feedback stands beside a codec without error feedback."""
     if document.at(("training", "error_feedback")) is not True:
         return
-    codec = readable(_CODEC, document.at(("training", "codec")))
+    codec = readable(CODEC, document.at(("training", "codec")))
     if codec is not None and (reason := refusal(codec)):
         document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
 
@@ -153,14 +152,14 @@ def _schedule_fits(document: Document) -> None:
     schedule = readable(_SCHEDULE, document.at(address))
     if schedule is None or schedule == Sequential():
         return
-    codec = readable(_CODEC, document.at(("training", "codec")))
+    codec = readable(CODEC, document.at(("training", "codec")))
     if codec is not None and (reason := uncuttable(codec)):
         document.complain(
             address,
             f"{schedule.kind!r} sends an update in pieces, and {codec.kind!r} cannot encode "
             f"pieces: {reason}, or use sequential",
         )
-    rounds = readable(_SYNCHRONIZATION, document.at(("training", "synchronization")))
+    rounds = readable(SYNCHRONIZATION, document.at(("training", "synchronization")))
     if rounds is not None and (work := _local_work(rounds)):
         document.complain(
             address,
@@ -210,7 +209,7 @@ def _steps_have_gradients(
     document: Document, groups: list[tuple[int, str, tuple[str, ...]]]
 ) -> None:
     """Check that softsync's `splits` (n in the paper) is at most the number of devices (λ)."""
-    policy = readable(_SYNCHRONIZATION, document.at(("training", "synchronization")))
+    policy = readable(SYNCHRONIZATION, document.at(("training", "synchronization")))
     devices = sum(len(devices) for _, _, devices in groups)
     if not isinstance(policy, Softsync) or _devices_unknown(document):
         return
@@ -225,7 +224,7 @@ def _steps_have_gradients(
 def _compute_groups_fit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
     """Check that every compute group has a device, and every device an example."""
     address = ("training", "synchronization")
-    policy = readable(_SYNCHRONIZATION, document.at(address))
+    policy = readable(SYNCHRONIZATION, document.at(address))
     if not isinstance(policy, ComputeGroups) or _devices_unknown(document):
         return
     devices = sum(len(devices) for _, _, devices in groups)

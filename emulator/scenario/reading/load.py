@@ -8,24 +8,17 @@ from pydantic import ValidationError
 
 from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
-from .bottleneck_checks import check_keys
 from .checks import check
-from .code_left_out import leave_out_data, leave_out_model, leave_out_plugins
-from .dataset_files import find_dataset, find_owners
-from .degraded_links import check_degraded
+from .data_and_model_files import find_dataset, find_initial, find_own_model, find_owners
 from .document import Address, Document
-from .fault_checks import check_batteries
-from .fault_numbers import check_numbers
-from .hidden_link_conflicts import find_hidden_conflicts
-from .initial_path import find_initial
+from .fault_checks import check_batteries, check_numbers
 from .json_schema import schema
+from .link_checks import check_carrying, check_degraded, check_keys, find_hidden_conflicts
 from .link_trace_files import find_link_traces
-from .override import Override, override
-from .own_model_file import find_own_model
-from .plugin_files import find_plugin_files
+from .plugin_files import find_plugin_files, leave_out_data, leave_out_model, leave_out_plugins
 from .profiles import Library, inline
 from .trace_files import find_traces
-from .unusable_links import check_carrying
+from .typed_values import Override, override
 from .wording import explain
 from .yaml_subset import parse, read
 

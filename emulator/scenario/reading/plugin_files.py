@@ -1,7 +1,4 @@
-"""Resolves `kind: ./file.py:Class`: the path of each plugin file becomes absolute.
-
-A path begins at the folder of the file that holds it: of the scenario, or of a failure profile.
-"""
+"""Python files of users in a scenario: where they are named, and how to read it without them."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ...plugins.python_file import Reference, is_reference
-from .document import Address, Document
+from .document import Address, Document, place
 
 P = TypeVar("P")
 
@@ -84,3 +81,53 @@ def _entries(document: Document, address: Address) -> Iterator[Address]:
     values = document.at(address)
     for index in range(len(values) if isinstance(values, list) else 0):
         yield (*address, index)
+
+
+_CODEC = ("training", "codec")
+_MODEL = ("training", "model")
+_STAND_INS = {"dataset": "digits", "model": "digits-mlp"}
+"""Shipped data and a shipped model, which stand for a user's model: its layers are unknown."""
+_OF_THE_MODEL = ("loss", "initial", "fully_connected", "split")
+"""Keys of `training` that mean nothing without the user's model or data."""
+
+
+def leave_out_plugins(document: Document) -> list[str]:
+    """Remove the plugins in `document` that are Python files, and the failure profiles that have no
+    other faults; return each place, of a plugin with its file."""
+    left = []
+    for address in reversed(list(plugin_places(document))):  # from behind: entries are removed
+        text = plugin_kind(document.at(address))
+        if is_reference(text):
+            left.append(f"{place(address)} ({text})")
+            document.remove(address)
+            if address == _CODEC:  # the only plugin without a default
+                document.data["training"]["codec"] = "dense"
+            if address[0] == "devices" and not document.at(address[:-1]):
+                left.append(place(profile := address[:4]))
+                document.remove(profile)
+    return left[::-1]
+
+
+def leave_out_data(document: Document) -> list[str]:
+    """Put shipped data in place of data that a function returns; return the place, if any."""
+    given = document.at(_DATASET)
+    text = given.get("file") if isinstance(given, dict) else given
+    if not is_reference(text):
+        return []
+    return [f"training.dataset ({text})", *_stand_in(document)]
+
+
+def leave_out_model(document: Document) -> list[str]:
+    """Put a shipped model in place of a user's function; return the place, if any."""
+    text = document.at(_MODEL)
+    if not is_reference(text):
+        return []
+    return [f"training.model ({text})", *_stand_in(document)]
+
+
+def _stand_in(document: Document) -> list[str]:
+    """Let shipped data and a shipped model be trained; return the places that go unchecked."""
+    training: dict[str, Any] = document.data["training"]
+    without = [key for key in _OF_THE_MODEL if training.pop(key, None) is not None]
+    training |= _STAND_INS
+    return [f"training.{key}" for key in without]
