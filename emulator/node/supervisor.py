@@ -20,15 +20,15 @@ from ..world import verbs
 from ..world.battery import BatteryConstants
 from ..world.faults.powers import perform
 from ..world.verbs import Setting
-from . import config, supervisor_reports
+from . import config, orders, supervisor_reports
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
 from .fidelity.cpu_use import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
 from .line_reader import LineReader
-from .part.part_orders import HOLD, ZERO
+from .orders import Answer, AnyOrder, Do, Hold, Stop, Zero
+from .part.part_orders import HOLD
 from .part.part_powers import PartPowers
-from .part.presser import LIFT, LOWER
 from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_on, say
 
 SAMPLING = 1.0
@@ -66,13 +66,13 @@ class Supervisor:
         self._look = min(LONGEST_LOOK, self.clock.real(LOOK))
         self.battery: BatteryFeed | None = None
         """Battery of a device that has one."""
-        self.later: list[tuple[float, dict[str, Any]]] = []
+        self.later: list[tuple[float, Do]] = []
         """Ends of faults that the device drew itself: clock time when due, and the order."""
         self.meter: LinkMeter | None = None
         """Measures the link, if the link is shaped."""
         self.revivals = Revivals()
         """Boots of a durable server, or of the evaluator, that died unasked."""
-        self._pressed: dict[str, Any] = {}
+        self._pressed: Do | None = None
         """The order of the press or release that is under way."""
         self.holds: dict[str, Any] = {}
         """Changed delays of the messages that the server receives, by node."""
@@ -199,52 +199,58 @@ class Supervisor:
     def _releases(self) -> bool:
         """Return whether the pressure is going to end without an order of the conductor."""
         if self.powers.pressing is not None:
-            drawn = self._pressed.get("lasts") is not None
+            drawn = self._pressed is not None and self._pressed.lasts is not None
             if drawn or not self.powers.faults.holds("press"):
                 return True
-        return any(order["verb"] == "release" for _, order in self.later)
+        return any(order.verb == "release" for _, order in self.later)
 
     # -- orders --------------------------------------------------------------------------------
 
-    def obey(self, order: dict[str, Any]) -> None:
+    def obey(self, order: AnyOrder) -> None:
+        """Do as `order` says."""
+        match order:
+            case Stop(reason):
+                self._close(ENDINGS[reason])
+            case Hold(node, delay):
+                self.holds[node] = delay
+                self.powers.settings.change(HOLD, self.holds)
+            case Zero(at):
+                self.powers.schedule.begin(at)
+            case Answer():
+                if self.powers.pressing is not None:
+                    self.powers.pressing.answer(order)
+            case Do():
+                self._do(order)
+
+    def _do(self, order: Do) -> None:
         """Do and report the verb of `order`, unless another fault of the verb holds the device."""
-        verb, setting = order["verb"], order.get("setting")
-        if verb == "stop":
-            self._close(ENDINGS[order.get("reason", "canceled")])
-        elif verb == HOLD:
-            self.holds[order["node"]] = order["delay"]
-            self.powers.settings.change(HOLD, self.holds)
-        elif verb == ZERO:
-            self.powers.schedule.begin(order["at"])
-        elif verb in (LIFT, LOWER):
-            if self.powers.pressing is not None:
-                self.powers.pressing.answer(order)
-        elif self.powers.faults.changes(verb, order.get("fault", "")):
+        verb = order.verb
+        if self.powers.faults.changes(verb, order.fault):
             before = self.powers.pressing
-            perform(self.powers, verb, setting)
+            perform(self.powers, verb, order.setting)
             if (change := self.powers.pressing) is not None and change is not before:
                 self._pressed = order
                 change.report = lambda: self._did(order)
             else:
                 self._did(order)
             self._report_delay()
-        elif "planned" in order and verbs.begins(verb):
-            facts = {"fault": order["fault"], "verb": verb, "planned": order["planned"]}
+        elif order.planned is not None and verbs.begins(verb):
+            facts = {"fault": order.fault, "verb": verb, "planned": order.planned}
             say("overlap", **facts, lasts=None)
 
-    def _did(self, order: dict[str, Any]) -> None:
+    def _did(self, order: Do) -> None:
         """Report the verb of `order`, which was done just now, and plan the end of its fault."""
-        self._report(order["verb"], order.get("setting"), order.get("planned"))
+        self._report(order.verb, order.setting, order.planned)
         self._plan_end(order)
 
-    def _plan_end(self, order: dict[str, Any]) -> None:
+    def _plan_end(self, order: Do) -> None:
         """Plan the end of the fault of `order`, if the device drew it itself, and not for good.
 
         Its duration counts from now: the moment at which the verb was done, as the log has it.
         """
-        if order.get("lasts") is not None:
-            end = {"verb": order["end"], "fault": order["fault"]}
-            self.later.append((self.clock.now() + order["lasts"], end))
+        if order.lasts is not None:
+            end = Do(order.end, order.fault)
+            self.later.append((self.clock.now() + order.lasts, end))
 
     def _close(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask the part to end, by the signal `how`, and plan no more ends of faults."""
@@ -270,7 +276,7 @@ class Supervisor:
             self.abandon()
             return
         for line in lines:
-            self.obey(json.loads(line))
+            self.obey(orders.decode(line))
 
     def abandon(self) -> None:
         """Kill the part without a report: the container ends."""
@@ -291,15 +297,15 @@ class Supervisor:
             if verbs.row(drawn["begin"]).by == "engine":
                 say("drawn", **drawn)  # the conductor begins and ends it
                 continue
-            order = {"verb": drawn["begin"], "fault": drawn["fault"]}
-            faults, lasts = self.powers.faults, drawn["lasts"]
-            ends = {"end": drawn["end"], "lasts": lasts}
-            held = faults.holds(drawn["begin"])
-            if faults.prolongs(drawn["begin"], lasts) and held:
-                say("overlap", **order, lasts=lasts)
-            self.obey({**order, **ends, "setting": drawn.get("setting")})
+            verb, fault, lasts = drawn["begin"], drawn["fault"], drawn["lasts"]
+            order = Do(verb, fault, drawn.get("setting"), end=drawn["end"], lasts=lasts)
+            faults = self.powers.faults
+            held = faults.holds(verb)
+            if faults.prolongs(verb, lasts) and held:
+                say("overlap", verb=verb, fault=fault, lasts=lasts)
+            self.obey(order)
             if held:  # its verb was not done anew
-                self._plan_end({**order, **ends})
+                self._plan_end(order)
             if lasts is None and verbs.row(drawn["begin"]).silences:
                 say("lost")  # the device is gone for good, which no record of a verb says
 
@@ -320,7 +326,7 @@ class Supervisor:
         charge is back."""
         verb = battery.tick(now, self.part.pid, interface_bytes())
         if verb is not None:
-            self.obey({"verb": verb, "fault": "energy"})
+            self.obey(Do(verb, "energy"))
             say("battery", charge=battery.level())
             if battery.lost:
                 say("lost")

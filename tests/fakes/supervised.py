@@ -18,6 +18,7 @@ from emulator.core.plan import Plan, WorkerPlan
 from emulator.core.worker.heartbeat import Heartbeat
 from emulator.node import config
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
+from emulator.node.orders import Answer, AnyOrder, Do, Hold, Stop, Zero, encode
 from emulator.shaping.command import Command
 from emulator.transport.secrets import Guests, Token
 
@@ -74,6 +75,20 @@ WORKER = WorkerRole(ServerAddress("tcp://x:1", Token("far", "secret"), BEAT, 30.
 SERVER = ServerRole(Guests({}), BEAT, PLAN)
 
 
+def order(verb: str, **facts: Any) -> AnyOrder:
+    """Return the order with this `verb`, or of the kind `stop`, `hold` or `zero`, or an answer."""
+    match verb:
+        case "stop":
+            return Stop(facts.get("reason", "canceled"))
+        case "hold":
+            return Hold(**facts)
+        case "zero":
+            return Zero(**facts)
+        case "lift_quota" | "lower_quota":
+            return Answer(verb, facts["press"])
+    return Do(verb, **facts)
+
+
 class Container:
     """A supervisor at work, seen from outside."""
 
@@ -93,7 +108,7 @@ class Container:
         )
 
     def tell(self, verb: str, **facts: Any) -> None:
-        self.write(json.dumps({"verb": verb, **facts}) + "\n")
+        self.write(encode(order(verb, **facts)).decode() + "\n")
 
     def write(self, text: str) -> None:
         assert self.process.stdin

@@ -11,7 +11,7 @@ import pytest
 from emulator.node.config import GOODBYE, NodeConfig
 from emulator.node.part import presser
 from emulator.node.supervisor import Supervisor
-from tests.fakes.supervised import NETWORK, WORKER
+from tests.fakes.supervised import NETWORK, WORKER, order
 
 STOP, CONT = signal.SIGSTOP, signal.SIGCONT
 QUOTA = ("lift_quota", "lower_quota")
@@ -73,7 +73,7 @@ class Device:
 
     def tell(self, verb: str, **facts: Any) -> None:
         setting = {"setting": {"share": 0.5}} if verb == "press" else {}
-        self.supervisor.obey({"verb": verb, "fault": "memory", **setting, **facts})
+        self.supervisor.obey(order(verb, fault="memory", **setting, **facts))
 
     def look(self) -> None:
         self.supervisor.powers.press_on()
@@ -270,7 +270,7 @@ def test_a_drawn_press_lasts_from_when_it_is_held(device: Device, lasts: float |
     device.answer("lift_quota")
     assert device.supervisor.later == []
     device.hold()
-    ends = [order["verb"] for _, order in device.supervisor.later]
+    ends = [end.verb for _, end in device.supervisor.later]
     assert ends == (["release"] if lasts else [])
 
 

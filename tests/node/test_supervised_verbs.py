@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from emulator.node.config import NodeConfig
+from emulator.node.orders import AnyOrder, Do, encode
 from emulator.node.part.part_powers import PARTING
 from emulator.node.supervisor import Supervisor
 from tests.fakes.supervised import (
@@ -135,7 +136,7 @@ def test_a_device_that_is_killed_while_it_is_paused_boots_awake_after_it(make: M
 def test_an_order_may_come_in_pieces(make: Make, cut: int) -> None:
     container = make()
     container.hear("ready")
-    text = '{"verb": "sever", "fault": "partition"}\n{"verb": "mend", "fault": "partition"}\n'
+    text = "".join(encode(Do(verb, "partition")).decode() + "\n" for verb in ("sever", "mend"))
     container.write(text[:cut])
     time.sleep(0.05)
     container.write(text[cut:])
@@ -213,7 +214,7 @@ def test_sigterm_between_two_ends_that_are_due_drops_the_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
-    ends = [{"verb": "mend"}, {"verb": "resume"}]
+    ends = [Do("mend"), Do("resume")]
     supervisor.later = [(1.0, end) for end in ends]
     obeyed = []
 
@@ -228,11 +229,11 @@ def test_sigterm_between_two_ends_that_are_due_drops_the_second(
 
 def test_an_end_that_is_not_due_stays_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
-    supervisor.later = [(3.0, {"verb": "mend"}), (1.0, {"verb": "resume"})]
-    obeyed: list[dict[str, Any]] = []
+    supervisor.later = [(3.0, Do("mend")), (1.0, Do("resume"))]
+    obeyed: list[AnyOrder] = []
     monkeypatch.setattr(supervisor, "obey", obeyed.append)
     supervisor._end_due(2.0)
-    assert (obeyed, supervisor.later) == ([{"verb": "resume"}], [(3.0, {"verb": "mend"})])
+    assert (obeyed, supervisor.later) == ([Do("resume")], [(3.0, Do("mend"))])
 
 
 @pytest.mark.slow
@@ -377,7 +378,7 @@ def starved(monkeypatch: pytest.MonkeyPatch) -> tuple[Supervisor, list[str]]:
     monkeypatch.setattr(
         "emulator.node.part.memory.limit", lambda: None
     )  # so a press is done at once
-    supervisor.obey({"verb": "press", "setting": {"share": 0.5}})
+    supervisor.obey(Do("press", setting={"share": 0.5}))
     supervisor.powers.starved = True
     assert calls == ["press"]
     calls.clear()
@@ -401,6 +402,6 @@ def test_a_part_without_memory_boots_when_it_is_released(
 ) -> None:
     supervisor, calls = starved(monkeypatch)
     for verb in orders:
-        supervisor.obey({"verb": verb, "setting": {"share": 0.5}})
+        supervisor.obey(Do(verb, setting={"share": 0.5}))
     supervisor._revive()
     assert calls == expected

@@ -15,6 +15,7 @@ import pytest
 from emulator.core.plan import Durability
 from emulator.node import supervisor
 from emulator.node.config import EvaluatorRole, MeasuredLink, Network, NodeConfig
+from emulator.node.orders import Do
 from emulator.shaping.command import Command
 from tests.fakes.supervised import BORN, NETWORK, SERVER, WORKER, Make, alive, born, whats
 
@@ -139,13 +140,13 @@ def test_a_container_told_to_end_as_drawn_faults_end_ends(
     container.selector = selectors.DefaultSelector()
     ended: list[str] = []
 
-    def obey(order: dict[str, Any]) -> None:
-        ended.append(order["verb"])
+    def obey(order: Do) -> None:
+        ended.append(order.verb)
         container._close()
 
     monkeypatch.setattr(container, "obey", obey)
     monkeypatch.setattr(container, "_sample", lambda: None)
-    container.later = [(0.0, {"verb": "mend"}), (0.0, {"verb": "resume"})]
+    container.later = [(0.0, Do("mend")), (0.0, Do("resume"))]
     container._watch()
     assert ended == ["mend"]
 

@@ -1,23 +1,31 @@
 """Orders from the supervisor to the part: the settings of the faults that the part plays.
 
-The supervisor writes a line of JSON, `{"verb": …, "setting": …}`, to the standard input of the
-part; a setting of null ends the fault. The part reads the lines when it looks at the settings.
+The supervisor writes a `PartSetting` as a line of JSON to the standard input of the part; a setting
+of null ends the fault. The part reads the lines when it looks at the settings.
 """
 
-import json
 import select
-from typing import IO, Any
+from typing import IO
+
+import msgspec
 
 from ...world.verbs import Setting
 from ..line_reader import LineReader
 
 HOLD = "hold"
 """Name under which the server's settings have the delays that faults have changed, by node. It is
-no verb: the conductor sends it to the server when the link of a device changes."""
+no verb; the report of a changed delay has this name, too."""
 
 
-ZERO = "zero"
-"""Name under which the conductor tells a supervisor the run's zero, a time of the node's clock."""
+class PartSetting(msgspec.Struct, frozen=True):
+    """The setting of a verb from now on; None ends the fault."""
+
+    verb: str
+    setting: Setting | None = None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(PartSetting).decode
 
 
 class PartOrders:
@@ -35,14 +43,14 @@ class PartOrders:
             if lines is None:  # the supervisor is gone, and ends this process
                 break
             for line in lines:
-                self._take(json.loads(line))
+                self._take(_decode(line))
         return self._settings
 
-    def _take(self, order: dict[str, Any]) -> None:
-        if order["setting"] is None:
-            self._settings.pop(order["verb"], None)
+    def _take(self, order: PartSetting) -> None:
+        if order.setting is None:
+            self._settings.pop(order.verb, None)
         else:
-            self._settings[order["verb"]] = order["setting"]
+            self._settings[order.verb] = order.setting
 
 
 class PartSettings:
@@ -74,6 +82,6 @@ class PartSettings:
         if self._part is None:
             return
         try:
-            self._part.write(json.dumps({"verb": verb, "setting": setting}).encode() + b"\n")
+            self._part.write(_encode(PartSetting(verb, setting)) + b"\n")
         except BrokenPipeError:  # the part has died; the next one is told when it boots
             self._part = None

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from ...world.emulated_clock import EmulatedClock
+from ..orders import Answer
 from ..supervisor_reports import say
 
 HOLDER = Path(__file__).with_name("held_memory.py")
@@ -117,9 +117,9 @@ class MemoryChange:
         self._asked, self._answered, self._until = "", False, 0.0
         self._ask(LIFT)
 
-    def answer(self, order: dict[str, Any]) -> None:
+    def answer(self, order: Answer) -> None:
         """Take the conductor's answer; one to an earlier change is dropped."""
-        if order["press"] == self._number and order["verb"] == self._asked:
+        if order.press == self._number and order.what == self._asked:
             self._answered = True
 
     def go_on(self) -> None:

@@ -14,7 +14,8 @@ from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
-from ...node.part.part_orders import HOLD, ZERO
+from ...node.orders import Answer, Do, Hold, Stop, Zero
+from ...node.part.part_orders import HOLD
 from ...node.part.presser import LIFT, LOWER
 from ...node.part.roll import FILE as HELLOS
 from ...node.part.roll import members
@@ -163,8 +164,8 @@ class DockerRuntime:
         if verbs.row(action.verb).by == "engine":
             self._engine.perform(action, planned)
             return
-        order = {"verb": action.verb, "fault": action.fault, "planned": planned}
-        self._stdio.tell(action.node, {**order, "setting": action.setting})
+        order = Do(action.verb, action.fault, action.setting, planned)
+        self._stdio.tell(action.node, order)
 
     def cancel(self, reason: str = "canceled") -> None:
         begun = self._log.zero is not None
@@ -174,8 +175,7 @@ class DockerRuntime:
         if not begun:  # there is no model that the server should write
             self._view.progress("removing the containers")
             return
-        order = {"verb": "stop", "reason": reason}
-        if SERVER not in self._ended and self._stdio.tell(SERVER, order):
+        if SERVER not in self._ended and self._stdio.tell(SERVER, Stop(reason)):
             self._await_server()
 
     def teardown(self) -> None:
@@ -235,7 +235,7 @@ class DockerRuntime:
         if SERVER not in self._ended and not model.is_file():
             self._view.progress("the server has not written its model in time")
         gateways = self._world.gateways  # nobody needs them once the server is gone
-        told = {name for name in gateways if self._stdio.tell(name, {"verb": "stop"})}
+        told = {name for name in gateways if self._stdio.tell(name, Stop())}
         until = self._clock.now() + LAST_REPORTS
         while told - self._ended and self._clock.now() < until:
             self._look(LOOK)
@@ -300,14 +300,14 @@ class DockerRuntime:
 
     def _hold(self, node: str, delay: dict[str, float]) -> None:
         """Tell the server's supervisor for how long to hold back the messages of `node`."""
-        self._stdio.tell(SERVER, {"verb": HOLD, "node": node, "delay": delay})
+        self._stdio.tell(SERVER, Hold(node, delay))
 
     def _lift(self, node: str, asked: dict[str, Any]) -> None:
         """Lift or put back the CPU quota of `node`, as its supervisor asked, and answer."""
         what, press = asked["what"], asked["press"]
 
         def answer(now: float) -> None:
-            self._stdio.tell(node, {"verb": what, "press": press})
+            self._stdio.tell(node, Answer(what, press))
 
         self._engine.lift(node, what == LIFT, answer)
 
@@ -316,7 +316,7 @@ class DockerRuntime:
         clock."""
         for device in self._world.scenario.nodes:
             if device.link.changes:
-                self._stdio.tell(device.name, {"verb": ZERO, "at": zero})
+                self._stdio.tell(device.name, Zero(zero))
 
     def _follow(self) -> None:
         for record in self._log.read():

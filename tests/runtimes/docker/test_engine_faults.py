@@ -9,6 +9,7 @@ import pytest
 from docker.errors import APIError, NotFound
 
 from emulator.errors import DeploymentError
+from emulator.node.orders import Answer, AnyOrder
 from emulator.runs.folder import create
 from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
 from emulator.runtimes.docker.engine.stdio import Said
@@ -224,7 +225,7 @@ def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
     play = Played(create("pair", tmp_path), text=text)
     play.runtime._engine._client = engine  # type: ignore[assignment]
     play.begin()
-    answers: list[tuple[str, dict[str, Any]]] = []
+    answers: list[tuple[str, AnyOrder]] = []
     play.wires.tell = lambda node, order: bool(answers.append((node, order)) or True)  # type: ignore[method-assign]
     calls = [("lift_quota", 1), ("lower_quota", 1), ("lift_quota", 2)]
     play.wires.news += [
@@ -241,7 +242,7 @@ def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
         play.runtime._engine.close()
         play.runtime._node_logs.close()
         play.load.end()
-    assert answers == [("far", {"verb": what, "press": press}) for what, press in calls]
+    assert answers == [("far", Answer(what, press)) for what, press in calls]
     name = f"emulate-{play.folder.run}-far"
     assert engine.quotas == [(name, -1), (name, 20_000), (name, -1)]
     assert not [record for record in play.view.records if "quota" in record["what"]]

@@ -15,6 +15,7 @@ from emulator.errors import DeploymentError
 from emulator.log.records import Record
 from emulator.machine import host
 from emulator.machine.host import Load
+from emulator.node.orders import AnyOrder
 from emulator.node.part.memory import Counts, cause
 from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import run as conduct
@@ -204,8 +205,8 @@ class Wires:
 
     def close(self) -> None: ...
 
-    def tell(self, node: str, order: dict[str, Any]) -> bool:
-        self.orders.append(order["verb"])
+    def tell(self, node: str, order: AnyOrder) -> bool:
+        self.orders.append(getattr(order, "verb", type(order).__name__.lower()))
         return True
 
     def read(self, timeout: float) -> list[Said | OutputEnded]:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from docker import DockerClient
 
+from ....node.orders import AnyOrder, encode
+
 _HEADER = 8
 """Docker frames what a container prints: stream number, three zeros, length (big-endian u32)."""
 
@@ -97,13 +99,13 @@ class Stdio:
         connection = self._connections[node]
         self._selector.register(connection.socket, selectors.EVENT_READ, connection)
 
-    def tell(self, node: str, order: dict[str, Any]) -> bool:
+    def tell(self, node: str, order: AnyOrder) -> bool:
         """Send `order` to the supervisor of `node`; return False if the container has ended."""
         connection = self._connections.get(node)
         if connection is None:
             return False
         try:
-            connection.socket.sendall(json.dumps(order).encode() + b"\n")
+            connection.socket.sendall(encode(order) + b"\n")
         except OSError:
             return False
         return True
