@@ -26,14 +26,14 @@ class Do(Order, frozen=True):
     """Seconds of the drawn fault; None: it has no end of its own."""
 
 
-class Stop(Order, frozen=True):
+class StopPart(Order, frozen=True):
     """End the part."""
 
     reason: str = "canceled"
     """A key of `config.ENDINGS`."""
 
 
-class Hold(Order, frozen=True):
+class HoldMessages(Order, frozen=True):
     """Hold back the messages of `node`, whose link has changed: an order to the server's."""
 
     node: str
@@ -46,7 +46,7 @@ class Zero(Order, frozen=True):
     at: float
 
 
-class Answer(Order, frozen=True):
+class QuotaAnswer(Order, frozen=True):
     """The CPU quota has been changed as the supervisor has asked."""
 
     what: str
@@ -55,7 +55,7 @@ class Answer(Order, frozen=True):
     """Number of the change of memory for which the supervisor asked."""
 
 
-AnyOrder: TypeAlias = Do | Stop | Hold | Zero | Answer
+AnyOrder: TypeAlias = Do | StopPart | HoldMessages | Zero | QuotaAnswer
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(AnyOrder).decode

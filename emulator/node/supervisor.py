@@ -26,7 +26,7 @@ from .config import ENDINGS, NodeConfig
 from .fidelity.cpu_use import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
 from .line_reader import LineReader
-from .orders import Answer, AnyOrder, Do, Hold, Stop, Zero
+from .orders import AnyOrder, Do, HoldMessages, QuotaAnswer, StopPart, Zero
 from .part.part_orders import HOLD
 from .part.part_powers import PartPowers
 from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_on, say
@@ -209,14 +209,14 @@ class Supervisor:
     def obey(self, order: AnyOrder) -> None:
         """Do as `order` says."""
         match order:
-            case Stop(reason):
+            case StopPart(reason):
                 self._close(ENDINGS[reason])
-            case Hold(node, delay):
+            case HoldMessages(node, delay):
                 self.holds[node] = delay
                 self.powers.settings.change(HOLD, self.holds)
             case Zero(at):
                 self.powers.schedule.begin(at)
-            case Answer():
+            case QuotaAnswer():
                 if self.powers.pressing is not None:
                     self.powers.pressing.answer(order)
             case Do():

@@ -18,7 +18,7 @@ from emulator.core.plan import Plan, WorkerPlan
 from emulator.core.worker.heartbeat import Heartbeat
 from emulator.node import config
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
-from emulator.node.orders import Answer, AnyOrder, Do, Hold, Stop, Zero, encode
+from emulator.node.orders import AnyOrder, Do, HoldMessages, QuotaAnswer, StopPart, Zero, encode
 from emulator.shaping.command import Command
 from emulator.transport.secrets import Guests, Token
 
@@ -79,13 +79,13 @@ def order(verb: str, **facts: Any) -> AnyOrder:
     """Return the order with this `verb`, or of the kind `stop`, `hold` or `zero`, or an answer."""
     match verb:
         case "stop":
-            return Stop(facts.get("reason", "canceled"))
+            return StopPart(facts.get("reason", "canceled"))
         case "hold":
-            return Hold(**facts)
+            return HoldMessages(**facts)
         case "zero":
             return Zero(**facts)
         case "lift_quota" | "lower_quota":
-            return Answer(verb, facts["press"])
+            return QuotaAnswer(verb, facts["press"])
     return Do(verb, **facts)
 
 

@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 
 from ...world.emulated_clock import EmulatedClock
-from ..orders import Answer
+from ..orders import QuotaAnswer
 from ..supervisor_reports import say
 
 HOLDER = Path(__file__).with_name("held_memory.py")
@@ -117,7 +117,7 @@ class MemoryChange:
         self._asked, self._answered, self._until = "", False, 0.0
         self._ask(LIFT)
 
-    def answer(self, order: Answer) -> None:
+    def answer(self, order: QuotaAnswer) -> None:
         """Take the conductor's answer; one to an earlier change is dropped."""
         if order.press == self._number and order.what == self._asked:
             self._answered = True

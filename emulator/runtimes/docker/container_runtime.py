@@ -14,7 +14,7 @@ from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
-from ...node.orders import Answer, Do, Hold, Stop, Zero
+from ...node.orders import Do, HoldMessages, QuotaAnswer, StopPart, Zero
 from ...node.part.part_orders import HOLD
 from ...node.part.presser import LIFT, LOWER
 from ...node.part.roll import FILE as HELLOS
@@ -175,7 +175,7 @@ class DockerRuntime:
         if not begun:  # there is no model that the server should write
             self._view.progress("removing the containers")
             return
-        if SERVER not in self._ended and self._stdio.tell(SERVER, Stop(reason)):
+        if SERVER not in self._ended and self._stdio.tell(SERVER, StopPart(reason)):
             self._await_server()
 
     def teardown(self) -> None:
@@ -235,7 +235,7 @@ class DockerRuntime:
         if SERVER not in self._ended and not model.is_file():
             self._view.progress("the server has not written its model in time")
         gateways = self._world.gateways  # nobody needs them once the server is gone
-        told = {name for name in gateways if self._stdio.tell(name, Stop())}
+        told = {name for name in gateways if self._stdio.tell(name, StopPart())}
         until = self._clock.now() + LAST_REPORTS
         while told - self._ended and self._clock.now() < until:
             self._look(LOOK)
@@ -300,14 +300,14 @@ class DockerRuntime:
 
     def _hold(self, node: str, delay: dict[str, float]) -> None:
         """Tell the server's supervisor for how long to hold back the messages of `node`."""
-        self._stdio.tell(SERVER, Hold(node, delay))
+        self._stdio.tell(SERVER, HoldMessages(node, delay))
 
     def _lift(self, node: str, asked: dict[str, Any]) -> None:
         """Lift or put back the CPU quota of `node`, as its supervisor asked, and answer."""
         what, press = asked["what"], asked["press"]
 
         def answer(now: float) -> None:
-            self._stdio.tell(node, Answer(what, press))
+            self._stdio.tell(node, QuotaAnswer(what, press))
 
         self._engine.lift(node, what == LIFT, answer)
 

@@ -9,7 +9,7 @@ import pytest
 from docker.errors import APIError, NotFound
 
 from emulator.errors import DeploymentError
-from emulator.node.orders import Answer, AnyOrder
+from emulator.node.orders import AnyOrder, QuotaAnswer
 from emulator.runs.folder import create
 from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
 from emulator.runtimes.docker.engine.stdio import Said
@@ -242,7 +242,7 @@ def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
         play.runtime._engine.close()
         play.runtime._node_logs.close()
         play.load.end()
-    assert answers == [("far", Answer(what, press)) for what, press in calls]
+    assert answers == [("far", QuotaAnswer(what, press)) for what, press in calls]
     name = f"emulate-{play.folder.run}-far"
     assert engine.quotas == [(name, -1), (name, 20_000), (name, -1)]
     assert not [record for record in play.view.records if "quota" in record["what"]]

@@ -15,7 +15,7 @@ from emulator.errors import DeploymentError
 from emulator.log.records import Record
 from emulator.machine import host
 from emulator.machine.host import Load
-from emulator.node.orders import AnyOrder
+from emulator.node.orders import AnyOrder, StopPart
 from emulator.node.part.memory import Counts, cause
 from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import run as conduct
@@ -206,7 +206,7 @@ class Wires:
     def close(self) -> None: ...
 
     def tell(self, node: str, order: AnyOrder) -> bool:
-        self.orders.append(getattr(order, "verb", type(order).__name__.lower()))
+        self.orders.append("stop" if isinstance(order, StopPart) else getattr(order, "verb", ""))
         return True
 
     def read(self, timeout: float) -> list[Said | OutputEnded]:
