@@ -149,6 +149,5 @@ def too_few(scenario: Scenario, wanted: CoreDemand, cores: float) -> bool:
     if wanted.source == STEPS:
         return is_short(wanted.cores / cores)
     # all quotas together are an upper bound already; a device without one may wait for its link
-    groups = scenario.devices
-    quotas = [(group.profile.cpu or 0) * (group.count or 1) for group in groups if group.profile]
-    return is_short(sum(quotas) / cores)
+    limited = [group for group in scenario.devices if group.profile and group.profile.cpu]
+    return is_short(sum(group.core * (group.count or 1) for group in limited) / cores)

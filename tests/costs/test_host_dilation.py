@@ -4,7 +4,7 @@ import pytest
 
 from emulator.checks.preflight import preflight
 from emulator.checks.this_host import tight, too_fast
-from emulator.costs.host_dilation import CoreDemand, core_demand, with_dilation
+from emulator.costs.host_dilation import CoreDemand, core_demand, too_few, with_dilation
 from emulator.machine.host import Host
 from emulator.scenario import Scenario, loads
 from emulator.scenario.sections.run_sections import TimeSection
@@ -44,6 +44,12 @@ def test_quotas_add_up_where_no_step_is_known() -> None:
     assert core_demand(fleet(FORTY)) == CoreDemand(8.0, 1.0, "quotas")
     mixed = "devices: [{name: a, count: 3}, {name: b, profile: {cpu: 50%}}]"
     assert core_demand(fleet(mixed)) == CoreDemand(3.5, 1.0, "quotas")
+
+
+def test_a_worker_uses_no_more_than_a_core_whatever_its_quota_is() -> None:
+    wide = fleet("devices: [{name: wide, count: 3, profile: {cpu: 200%}}]")
+    assert core_demand(wide) == CoreDemand(3.0, 1.0, "quotas")
+    assert too_few(wide, core_demand(wide), 3) and not too_few(wide, core_demand(wide), 4)
 
 
 def test_known_steps_leave_the_waits_for_the_network_out() -> None:
