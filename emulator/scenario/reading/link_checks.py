@@ -126,6 +126,8 @@ _STEPPED = ("rate", "delay", "jitter", "loss", "loss_model", "reorder")
 def find_hidden_conflicts(document: Document, schema: dict[str, Any]) -> None:
     """Add to `document` the contradictions in the sides that have malformed keys.
 
+    pydantic looks at a side as a whole only if each key of it can be read. The readable keys are
+    looked at here without the others, and without the keys whose sense depends on the others.
     `schema` is the JSON schema of scenarios.
     """
     for address in link_sides(document):

@@ -1,4 +1,7 @@
-"""Python files of users in a scenario: where they are named, and how to read it without them."""
+"""Python files of users in a scenario: where they are named, and how to read it without them.
+
+A path begins at the folder of the file that holds it: of the scenario, or of a failure profile.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -101,6 +101,7 @@ class Figure(Protocol):
 
 
 FIGURES = Family("figures", None, Figure)
+"""Figures of users; those of every report are modules of the analysis (docs/add-a-figure.md)."""
 
 FigureField: TypeAlias = Annotated[Figure, Kinds(family=FIGURES)]
 
