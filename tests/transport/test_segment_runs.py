@@ -33,7 +33,7 @@ from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.numpy import NumpyLearner
-from emulator.learning.learners.segments import SegmentLearner
+from emulator.learning.learners.staged_learner import SegmentLearner
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.pulls import Delta, HeldModel, WholeModel

@@ -12,7 +12,7 @@ from ...layout import Layout
 from ...vectors import Vector
 from .crossings import Crossing, CrossingTensor
 from .graph import read_layout
-from .layered_graph import LAYERS, STAGES
+from .staged_graph import LAYERS, STAGES
 from .stages import Stage
 from .tensors import Array, Tensor, owned
 from .tf_session import LoadedGraph

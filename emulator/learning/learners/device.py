@@ -10,11 +10,11 @@ from .batches import Batches
 from .cut_learner import CutLearner
 from .device_graph import DeviceGraph, KeptTensors
 from .graph import GraphEvaluator, GraphLearner
-from .layered_graph import LayeredGraph
 from .local_steps import descend, draw
 from .local_training import LocalTraining
-from .segments import Clock, SegmentLearner
 from .server_graph import ServerGraph
+from .staged_graph import LayeredGraph
+from .staged_learner import Clock, SegmentLearner
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and use more memory."""

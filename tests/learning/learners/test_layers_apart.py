@@ -17,9 +17,9 @@ from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.device import DeviceLearner, layered_learner
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphLearner
-from emulator.learning.learners.layered_graph import LayeredGraph
 from emulator.learning.learners.numpy import NumpyLearner
-from emulator.learning.learners.segments import LayeredNetwork, SegmentLearner
+from emulator.learning.learners.staged_graph import LayeredGraph
+from emulator.learning.learners.staged_learner import LayeredNetwork, SegmentLearner
 from emulator.learning.learners.stages import Stage, unread_after
 from emulator.learning.models import MODELS, Model
 from emulator.learning.models.draws import glorot_uniform
