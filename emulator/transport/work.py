@@ -119,20 +119,20 @@ class Work:
 
     def _activate(self, theta: Vector) -> Activated:
         """Compute the activations of the next mini-batch at the parameters `theta`."""
-        activated: Activated = self._pass(lambda: self._learner.forward(theta)).result
+        activated: Activated = self._pass(lambda: self._learner.activate(theta)).result
         self._rows = activated.rows
         return activated
 
     def _loss_at(self, answer: Logits) -> LossGradient:
         """Compute the loss of the mini-batch at the logits of `answer`, and its gradient."""
         coder = self._at_the_cut
-        made = self._pass(lambda: self._learner.loss(coder.logits(answer)))
+        made = self._pass(lambda: self._learner.loss_at(coder.logits(answer)))
         return LossGradient(*made.result)
 
     def _back(self, answer: ActivationGradient) -> Computed[Vector]:
         """Compute the gradient of the device's part from the gradient by its activations."""
         coder, rows = self._at_the_cut, self._rows
-        made = self._pass(lambda: self._learner.backward(coder.slopes(answer, rows)))
+        made = self._pass(lambda: self._learner.backward_from(coder.slopes(answer, rows)))
         return Computed(made.result, answer.loss, self._computed)
 
     def _pass(self, compute: Callable[[], T]) -> TimedWork[T]:

@@ -12,10 +12,9 @@ import numpy as np
 from emulator.core.cut.activation_values import ActivationCoding
 from emulator.learning import datasets, models
 from emulator.learning.learners.batches import Batches
-from emulator.learning.learners.device_graph import DeviceGraph
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphLearner
-from emulator.learning.learners.server_graph import ServerGraph
+from emulator.learning.learners.staged_graph import ServerGraph, StagedGraph
 
 SIZES, REPEATS = (32, 256), 60
 BATCHES, BATCH, RATE = 20, 32, np.float32(0.05)
@@ -29,7 +28,7 @@ class Parts:
         self.model, folder = models.find(name), exported(name)
         self.layer = layer or self.model.before_dense()
         self.whole = GraphLearner(folder)
-        self.device = DeviceGraph(folder, self.layer)
+        self.device = StagedGraph(folder, self.layer)
         self.server = ServerGraph(folder, self.layer)
         self.theta, self.data = self.model.initial(0), datasets.load("mnist")
         self.half = ActivationCoding("f16")
@@ -44,16 +43,20 @@ class Parts:
         took: dict[str, list[float]] = {}
         for _ in range(REPEATS):
             timed(took, "whole", lambda: self.whole.gradient(self.theta, x, y))
-            activations, kept = timed(took, "forward", lambda: self.device.forward(before, x))
+            activations = timed(took, "forward", lambda: self.forward(before, x, y))
             answer = timed(
                 took, "server", lambda sent=activations: self.server.slopes(behind, sent, size, y)
             )
             timed(
                 took,
                 "backward",
-                lambda kept=kept, back=answer.activations: self.device.backward(kept, back),
+                lambda back=answer.activations: self.device.backward(1, back),
             )
         return {name: round(min(times), 2) for name, times in took.items()}
+
+    def forward(self, before: Any, x: Any, y: Any) -> Any:
+        self.device.begin(x, y)
+        return self.device.forward(1, before)
 
     def errors(self) -> dict[str, dict[str, float]]:
         """Return the relative errors of float16: the medians and the largest of some batches."""
@@ -75,14 +78,16 @@ class Parts:
         """Return the errors of the gradients of the device's and the server's part, and the
         loss."""
         before, behind = np.split(self.theta, [self.device.layout.size])
-        activations, kept = self.device.forward(before, x)
+        activations = self.forward(before, x, y)
         exact = self.server.slopes(behind, activations, len(x), y)
         sent = self.half.decode(self.half.encode(activations))
         rounded = self.server.slopes(behind, sent, len(x), y)
         frame = self.half.encode_gradient(rounded.activations, len(x))
         back = self.half.decode_gradient(frame, len(x))
+        gradient = self.device.backward(1, back)
+        self.forward(before, x, y)  # once more: a backward pass ends an iteration
         return (
-            apart(self.device.backward(kept, back), self.device.backward(kept, exact.activations)),
+            apart(gradient, self.device.backward(1, exact.activations)),
             apart(rounded.parameters, exact.parameters),
             abs(rounded.loss / exact.loss - 1),
         )

@@ -12,7 +12,7 @@ from emulator.core.cut import cut_assembly
 from emulator.core.cut.joined_state import JoinedState
 from emulator.core.plan import Cut, Plan
 from emulator.learning import models
-from emulator.learning.learners.numpy_cut import NumpyServer
+from emulator.learning.learners.numpy import NumpyServer
 from emulator.learning.models import saved_model
 from emulator.node.part.checkpoint import save
 from emulator.synchronization import Asynchronous, Barrier, Bounded, ComputeGroups

@@ -33,8 +33,8 @@ from emulator.core.worker.worker import Await, Computed, NodeCoroutine, Tell
 from emulator.errors import WireError
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
-from emulator.learning.learners.cut_learner import CutLearner
-from emulator.learning.learners.numpy_cut import KeptInputs, NumpyDevice, NumpyServer
+from emulator.learning.learners.numpy import NumpyServer, NumpyStages
+from emulator.learning.learners.staged_learner import StagedLearner
 from emulator.log.writing import RunLog
 from emulator.synchronization import AnySynchronization, plain
 from emulator.world.stop_conditions import Stop
@@ -91,7 +91,7 @@ def cut_plan(
 @dataclass
 class Device:
     coroutine: NodeCoroutine[ModelReply]
-    learner: CutLearner[KeptInputs]
+    learner: StagedLearner
     coder: DeviceCoder
     rows: int
     inbox: deque[Message] = field(default_factory=deque)
@@ -138,7 +138,7 @@ class CutFleet(RandomMoves):
         incarnation = self._incarnations[node] = self._incarnations[node] + 1
         data = examples(int(node[1:]))
         batches = self.parts.batches(node, incarnation, data)
-        learner = CutLearner(NumpyDevice(MODEL.layout, self.cut.layer), batches)
+        learner = StagedLearner(NumpyStages(MODEL.layout, self.cut.layer), batches)
         encoder, coder = self.parts.encoder(node, incarnation, batches), DeviceCoder(self.cut)
         size = MODEL.layout.part(self.cut.devices).size
         story = cut_worker(node, incarnation, coder, encoder, size, TIMEOUT, ModelReply)
@@ -201,12 +201,12 @@ class CutFleet(RandomMoves):
         device = self.devices[node]
         match work:
             case Activate(reply):
-                return device.learner.forward(reply.theta)
+                return device.learner.activate(reply.theta)
             case LossAt(answer):
-                return LossGradient(*device.learner.loss(device.coder.logits(answer)))
+                return LossGradient(*device.learner.loss_at(device.coder.logits(answer)))
             case ActivationsBack(answer):
                 slopes = device.coder.slopes(answer, device.rows)
-                return Computed(device.learner.backward(slopes), answer.loss, 0.01)
+                return Computed(device.learner.backward_from(slopes), answer.loss, 0.01)
         raise TypeError(work)
 
     def _deliver(self, replies: Any) -> None:

@@ -17,8 +17,8 @@ from emulator.core.cut.cut_worker import cut_worker
 from emulator.core.plan import Cut, Plan
 from emulator.core.wire.messages import ModelReply
 from emulator.core.worker.heartbeat import Heartbeat
-from emulator.learning.learners.cut_learner import CutLearner
-from emulator.learning.learners.numpy_cut import NumpyDevice, NumpyServer
+from emulator.learning.learners.numpy import NumpyServer, NumpyStages
+from emulator.learning.learners.staged_learner import StagedLearner
 from emulator.log.writing import RunLog
 from emulator.node.part.server_role import SLACK, largest_frame
 from emulator.synchronization import Barrier
@@ -51,7 +51,7 @@ class SlowServer(NumpyServer):
 def train(plan: Plan, cut: Cut, router: Router, secrets: dict[str, Secret], node: str) -> None:
     parts = assembly.WorkerAssembly(plan.worker, MODEL.layout)
     batches = parts.batches(node, 0, examples(int(node[1:])))
-    learner, coder = CutLearner(NumpyDevice(MODEL.layout, cut.layer), batches), DeviceCoder(cut)
+    learner, coder = StagedLearner(NumpyStages(MODEL.layout, cut.layer), batches), DeviceCoder(cut)
     size = MODEL.layout.part(cut.devices).size
     encoder = parts.encoder(node, 0, batches)
     coroutine = cut_worker(node, 0, coder, encoder, size, 20.0, ModelReply)

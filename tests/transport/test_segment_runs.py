@@ -32,8 +32,8 @@ from emulator.core.worker.worker import worker
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches
-from emulator.learning.learners.numpy import NumpyLearner
-from emulator.learning.learners.staged_learner import SegmentLearner
+from emulator.learning.learners.numpy import NumpyLearner, NumpyStages
+from emulator.learning.learners.staged_learner import StagedLearner
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.pulls import Delta, HeldModel, WholeModel
@@ -49,7 +49,6 @@ from emulator.transport.send_backlog import SendBacklog
 from emulator.transport.work import Work
 from emulator.units import Seconds
 from emulator.world.stop_conditions import Stop
-from tests.fakes.layered_perceptron import LayeredPerceptron
 from tests.fakes.made_server import made_server
 
 pytestmark = pytest.mark.timeout(60)
@@ -140,7 +139,7 @@ def play(pull, schedule=None, setup: float = 0.0) -> tuple[ParameterServer, list
         )
         if schedule is not None:
             cutter = scheduler(schedule, records)
-            learner = SegmentLearner(LayeredPerceptron(LAYOUT), batches())
+            learner = StagedLearner(NumpyStages(LAYOUT), batches())
             work = Work(learner, scheduler=cutter)
             encoding = SegmentEncoder(Dense(), context())
             coroutine = layered_worker("a", 0, cutter, encoding, LAYOUT, 5.0, ModelSegment)
@@ -196,7 +195,7 @@ def test_pieces_of_an_earlier_answer_do_not_spoil_the_present_one() -> None:
     with wired() as (router, peer):
         held = HeldModel("f32", LAYOUT)
         cutter = scheduler(LayerByLayer(), [])
-        work = Work(SegmentLearner(LayeredPerceptron(LAYOUT), batches()), scheduler=cutter)
+        work = Work(StagedLearner(NumpyStages(LAYOUT), batches()), scheduler=cutter)
         encoding = SegmentEncoder(Dense(), context())
         coroutine = layered_worker("a", 0, cutter, encoding, LAYOUT, 0.3, ModelSegment)
         thread = threading.Thread(

@@ -58,16 +58,16 @@ class Activated(NamedTuple):
 class DevicePart(Protocol):
     """Learner of a device that holds the layers before the cut of a model."""
 
-    def forward(self, weights: Vector) -> Activated:
+    def activate(self, weights: Vector) -> Activated:
         """Compute the activations of the next mini-batch; forget an iteration that did not end."""
 
-    def backward(self, slopes: Vector) -> Vector:
+    def backward_from(self, slopes: Vector) -> Vector:
         """Return the gradient of the device's part, flat float32.
 
         `slopes` is the gradient of the mean loss by the activations, in the same order.
         """
 
-    def loss(self, logits: Vector) -> tuple[float, Vector]:
+    def loss_at(self, logits: Vector) -> tuple[float, Vector]:
         """Return the mean loss over the mini-batch, and its gradient by `logits`."""
 
 

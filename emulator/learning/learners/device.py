@@ -7,14 +7,11 @@ from ...vectors import Vector
 from ..datasets import shard
 from .base import Evaluation, evaluation
 from .batches import Batches
-from .cut_learner import CutLearner
-from .device_graph import DeviceGraph, KeptTensors
 from .graph import GraphEvaluator, GraphLearner
 from .local_steps import descend, draw
 from .local_training import LocalTraining
-from .server_graph import ServerGraph
-from .staged_graph import LayeredGraph
-from .staged_learner import Clock, SegmentLearner
+from .staged_graph import ServerGraph, StagedGraph
+from .staged_learner import Clock, StagedLearner
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and use more memory."""
@@ -48,26 +45,27 @@ class DeviceLearner:
 
 def layered_learner(
     graph: Path, batches: Batches, clock: Clock = time.perf_counter
-) -> SegmentLearner:
-    """Return a LayeredLearner of the model exported to `graph`, with seconds from `clock`.
-
-    The learner runs a warm-up batch, and draws the mini-batches that a DeviceLearner would draw
-    from `batches`; the two may take turns.
-    """
-    network = LayeredGraph(graph)
-    network.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
-    return SegmentLearner(network, batches, clock)
+) -> StagedLearner:
+    """Return a LayeredLearner of the model exported to `graph`, with seconds from `clock`."""
+    return _staged(StagedGraph(graph), batches, clock)
 
 
-def device_part(graph: Path, batches: Batches, layer: int) -> CutLearner[KeptTensors]:
+def device_part(graph: Path, batches: Batches, layer: int) -> StagedLearner:
     """Return a DevicePart of the model exported to `graph`, with the layers up to `layer`.
 
-    The learner runs a warm-up batch, and draws the mini-batches that a DeviceLearner would draw
-    from `batches`. Raises ValueError with the reason if the model cannot be cut behind `layer`.
+    Raises ValueError with the reason if the model cannot be cut behind `layer`.
     """
-    network = DeviceGraph(graph, layer)
+    return _staged(StagedGraph(graph, layer), batches, time.perf_counter)
+
+
+def _staged(network: StagedGraph, batches: Batches, clock: Clock) -> StagedLearner:
+    """Return a learner on `network`, once a warm-up batch has run.
+
+    The learner draws the mini-batches that a DeviceLearner would draw from `batches`; the two may
+    take turns.
+    """
     network.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
-    return CutLearner(network, batches)
+    return StagedLearner(network, batches, clock)
 
 
 def server_part(graph: Path, layer: int) -> ServerGraph:

@@ -15,9 +15,9 @@ from ...machine.cache import cache, made_again
 from ...machine.installed import remedy, tensorflow
 from .. import models
 from ..models.own_model import DESCRIPTION
-from . import crossings, graph, staged_graph
+from . import crossings, graph, stages
 from .graph import ABOUT, EVALUATION, GRADIENT
-from .staged_graph import LAYERS, STAGES
+from .stages import LAYERS, STAGES
 
 SUMS = "SHA256SUMS"
 """File beside the graphs with their SHA-256 digests, in the format of `sha256sum`."""
@@ -100,7 +100,7 @@ def tensorflow_version() -> str:
 def _digest() -> str:
     """Return a digest of the sources that decide a graph: a change of them makes a new graph."""
     sources = sorted(Path(models.__file__).parent.glob("*.py"))
-    sources += [Path(file) for file in (layout.__file__, graph.__file__, staged_graph.__file__)]
+    sources += [Path(file) for file in (layout.__file__, graph.__file__, stages.__file__)]
     sources += [Path(crossings.__file__), Path(__file__).with_name("keras_request.py")]
     sources += sorted(Path(__file__).with_name("tensorflow").glob("*.py"))
     return sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]

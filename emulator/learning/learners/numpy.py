@@ -4,14 +4,17 @@ Layouts of `models.mlp` are supported: dense layers with ReLU in between and sof
 results equal TensorFlow's up to float32 rounding, and do not depend on the number of cores.
 """
 
+import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...layout import Layout
+from ...layout import Layout, Segment
 from ...vectors import Vector
 from ..models import MODELS
+from .base import Slopes
 from .blas import one_thread
 from .tensors import Array
 
@@ -124,6 +127,140 @@ class Perceptron:
         check_labels(y, self._classes)
 
 
+class NumpyStages:
+    """A StagedNetwork: a perceptron with a segment for each layer, or its layers before a cut.
+
+    The results are those of `NumpyLearner` to the bit.
+    """
+
+    def __init__(self, layout: Layout, cut: int | None = None) -> None:
+        """Prepare for the layers of a perceptron up to `cut`; None: for all, one by one.
+
+        Raises ValueError for other layouts, and if there is no such cut.
+        """
+        self.layout = layout if cut is None else _parts(layout, cut)[0]
+        self._network, self._cut = Perceptron(self.layout), cut
+        self._classes = layout.variables[-1].size
+        self._theta = np.zeros(self.layout.size, np.float32)
+        self._y: Array = np.empty(0, np.int32)
+        self._next = 0  # number of the pass that may run; forwards, then backwards
+        self.loss = math.nan
+
+    def begin(self, *batch: NDArray[Any]) -> None:
+        x, y = batch
+        self._network.check(self._theta, x, np.zeros_like(y) if self._cut else y)
+        self._x, self._y, self.loss, self._next = x, y, math.nan, 1
+        self._entered: list[Array] = []  # inputs of the layers that ran forwards and not backwards
+        self._gradient = np.empty(self.layout.size, np.float32)  # new: the old one was handed out
+
+    def forward(self, number: int, weights: Vector) -> Vector | None:
+        segment = self._segment(number)
+        place = self.layout.place(segment)
+        if weights.shape != (place.stop - place.start,):
+            raise ValueError(f"{place.stop - place.start} parameters belong to {segment}")
+        self._follow(number)
+        self._theta[place] = weights
+        with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses an overflow
+            for layer in range(segment[0] - 1, segment[1]):
+                entered, self._x = self._network.layer_forward(layer, self._theta, self._x)
+                self._entered.append(entered)
+            if self._cut:
+                self._x = np.maximum(self._x, 0)  # ReLU belongs to the layer before the cut
+                return self._x.ravel()
+            if segment[1] == len(self.layout.layers):
+                self.loss, error = _mean_loss(self._x, self._y)
+                self._error = error.reshape(self._x.shape)
+        return None
+
+    def backward(self, number: int, slopes: Vector | None = None) -> Vector:
+        segment, count = self._segment(number), self._count
+        if self._cut and self._next == count + 1:
+            if slopes is None:
+                raise ValueError("the gradient by the activations is missing")
+            error = _rows(slopes, len(self._y), self._x.shape[1])
+            self._error = error * (self._x > 0)
+        self._follow(2 * count + 1 - number)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for layer in range(segment[1] - 1, segment[0] - 2, -1):
+                self._error = self._network.layer_backward(
+                    layer, self._theta, self._entered.pop(), self._error, self._gradient
+                )
+        return self._gradient[self.layout.place(segment)]
+
+    def loss_at(self, logits: Vector) -> tuple[float, Vector]:
+        check_labels(self._y, self._classes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _mean_loss(_rows(logits, len(self._y), self._classes), self._y)
+
+    @property
+    def _count(self) -> int:
+        """Number of segments."""
+        return 1 if self._cut else len(self.layout.layers)
+
+    def _segment(self, number: int) -> Segment:
+        return (1, self._cut) if self._cut else (number, number)
+
+    def _follow(self, number: int) -> None:
+        """Let pass `number` run. Raises ValueError unless it is the next one."""
+        if number != self._next:
+            raise ValueError(f"pass {number} of {2 * self._count} cannot follow {self._next - 1}")
+        self._next += 1
+
+
+class NumpyServer:
+    """A ServerPart: the layers of a perceptron behind a cut."""
+
+    def __init__(self, layout: Layout, layer: int) -> None:
+        """Prepare for the layers behind `layer` of a perceptron with the `layout`.
+
+        Raises ValueError for other layouts, and if there is no such cut.
+        """
+        before, behind = _parts(layout, layer)
+        self._network, self._units = Perceptron(behind), before.variables[-1].size
+        self._classes = layout.variables[-1].size
+        self._first = behind.variables[0].shape, behind.bounds[0]
+
+    def slopes(
+        self, weights: Vector, activations: Vector, rows: int, labels: NDArray[np.int32]
+    ) -> Slopes:
+        if labels.shape != (rows,):
+            raise ValueError(f"{rows} examples have {rows} labels, not {labels.size}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            inputs, logits = self._forward(weights, activations, rows, labels)
+            loss, error = _mean_loss(logits, labels)
+            return Slopes(loss, *self._backward(weights, inputs, error.reshape(logits.shape)))
+
+    def logits(self, weights: Vector, activations: Vector, rows: int) -> Vector:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._forward(weights, activations, rows)[1].ravel()
+
+    def slopes_of(
+        self, weights: Vector, activations: Vector, rows: int, logit_gradient: Vector
+    ) -> tuple[Vector, Vector]:
+        error = _rows(logit_gradient, rows, self._classes)
+        with np.errstate(over="ignore", invalid="ignore"):
+            inputs, _ = self._forward(weights, activations, rows)
+            return self._backward(weights, inputs, error)
+
+    def _forward(
+        self, weights: Vector, activations: Vector, rows: int, labels: Array | None = None
+    ) -> tuple[list[Array], Array]:
+        """Return the input of every layer, and the logits."""
+        x = _rows(activations, rows, self._units)
+        return self._network.forward(weights, x, np.zeros(rows, int) if labels is None else labels)
+
+    def _backward(
+        self, weights: Vector, inputs: list[Array], error: Array
+    ) -> tuple[Vector, Vector]:
+        """Return the gradients by the activations and by the parameters, both flat."""
+        gradient = np.empty_like(weights)
+        for number, entered in reversed([*enumerate(inputs)]):
+            error = self._network.layer_backward(number, weights, entered, error, gradient)
+        # `error` is by the output of the first layer; the network ends there, as no other needs it
+        shape, (start, stop) = self._first
+        return (error @ weights[start:stop].reshape(shape).T).ravel(), gradient
+
+
 def check_labels(y: Array, classes: int) -> None:
     """Raise ValueError unless the labels `y` are from 0 to `classes` - 1."""
     # a negative label would silently index from the end
@@ -165,3 +302,27 @@ def _is_perceptron(layout: Layout) -> bool:
         return False
     chained = all(a[1] == b[0] for a, b in pairwise(weights))
     return chained and all(bias == (shape[1],) for shape, bias in zip(weights, biases, strict=True))
+
+
+def _parts(layout: Layout, layer: int) -> tuple[Layout, Layout]:
+    """Return the layouts before and behind a cut behind `layer`. Raises ValueError."""
+    if reason := refusal(layout):
+        raise ValueError(reason)
+    last = len(layout.layers)
+    if not 1 <= layer < last:
+        raise ValueError(f"no cut behind layer {layer}: take a layer from 1 to {last - 1}")
+    return layout.part((1, layer)), layout.part((layer + 1, last))
+
+
+def _rows(flat: Vector, rows: int, size: int) -> Array:
+    """Return `flat` as `rows` rows of `size` floats. Raises ValueError if it has others."""
+    if rows < 1 or flat.shape != (rows * size,):
+        raise ValueError(f"{rows} examples have {rows * size} floats, not {flat.shape}")
+    return flat.reshape(rows, size)
+
+
+def _mean_loss(logits: Array, y: Array) -> tuple[float, Vector]:
+    """Return the mean loss, and its gradient by the `logits`, flat."""
+    losses, error = cross_entropy(logits, y)
+    error /= np.float32(len(y))  # the gradient of the mean, not of the sum
+    return float(losses.mean()), error.ravel()

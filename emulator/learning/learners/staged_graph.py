@@ -1,56 +1,84 @@
-"""A model's exported graph whose layers run apart from each other, through the C library."""
+"""A model's exported graph that runs in parts, through the C library on the calling thread alone.
 
-import json
+A device runs its layers in segments, each in one run forwards and one run backwards; the server
+runs the layers behind a cut at once, forwards and backwards.
+"""
+
 import weakref
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...layout import Layout
+from ...layout import Segment
 from ...vectors import Vector
+from .base import Slopes
 from .capi import Output, library
-from .graph import QUIET, read_layout
-from .stages import Stage, unread_after
-from .tensors import Feed, view
+from .crossings import flat
+from .graph import QUIET
+from .staged_learner import by_layer
+from .stages import LAYERS, read, unread_after
+from .tensors import Array, Feed, contents, view
 from .tf_session import LoadedGraph
 
-LAYERS, STAGES = "layers.pb", "layers.json"
-"""Files of an exported model: the graph in stages, and the names of its tensors."""
+
+class PartialRun:
+    """A run of a part of a graph, from given tensors to results, both by name."""
+
+    def __init__(self, graph: LoadedGraph, given: Sequence[str], results: Sequence[str]) -> None:
+        self._graph, self.given, self.results = graph, given, results
+        self._inputs = graph.find(given) if given else (Output * 0)()
+        self._outputs = graph.find(results) if results else (Output * 0)()
+
+    def __call__(self, tensors: Mapping[str, int]) -> dict[str, int]:
+        """Return the results by name, which the caller deletes, computed from the `tensors`."""
+        fed = [tensors[name] for name in self.given]
+        computed = self._graph.run(self._inputs, fed, self._outputs)
+        return dict(zip(self.results, computed, strict=True))
+
+    def arrays(self, tensors: Mapping[str, int]) -> dict[str, Array]:
+        """Return the results as arrays, which free the results' memory."""
+        return {name: view(tensor) for name, tensor in self(tensors).items()}
 
 
-class _Step(NamedTuple):
-    """A stage of the loaded graph."""
+class StagedGraph:
+    """A StagedNetwork of TensorFlow's graph. The batch size may change with each `begin`.
 
-    stage: Stage
-    inputs: Any  # arrays of Output
-    outputs: Any
-    unread: list[str]  # tensors that no later stage reads
-
-
-class LayeredGraph:
-    """Layers of a model, on a single thread. The batch size may change with each `begin`.
-
-    Activations stay in TensorFlow's memory, and are handed from stage to stage without a copy.
+    Activations stay in TensorFlow's memory, and are handed from pass to pass without a copy.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Load the graph in the folder of an exported model. Raises TensorFlowError."""
-        about = json.loads((folder / STAGES).read_bytes())
-        self.layout: Layout = read_layout(folder)
-        self._about: dict[str, Any] = about
-        self._graph = LoadedGraph((folder / LAYERS).read_bytes())
-        stages = [Stage.read(stage) for stage in about["stages"]]
-        self._steps = [
-            _Step(stage, self._find(stage.inputs), self._find(stage.outputs), unread)
-            for stage, unread in zip(stages, unread_after(stages), strict=True)
-        ]
-        self._feeds = {name: Feed() for name in (*about["thetas"], *about["examples"])}
+    def __init__(self, folder: Path, cut: int | None = None) -> None:
+        """Load the model exported to `folder`, each layer a segment; or, as one, those up to `cut`.
+
+        Raises ValueError with the reason if the model cannot be cut there.
+        """
+        self._model = model = read(folder)
+        count = len(model.thetas)
+        self._crossing = None if cut is None else model.cut(cut)
+        self._segments: list[Segment] = [(1, cut)] if cut else [(n, n) for n in range(1, count + 1)]
+        self.layout = model.layout.part((1, cut or count))
+        self._parts = [model.layout.part(segment) for segment in self._segments]
+        stages = model.passes(self._segments, self._cut_names)
+        self._unread = unread_after(stages)
+        self._graph = graph = LoadedGraph((folder / LAYERS).read_bytes())
+        self._runs = [PartialRun(graph, stage.inputs, stage.outputs) for stage in stages]
+        self._loss = PartialRun(
+            graph, [model.logits.name, model.examples[1]], [model.loss, model.logits.slope]
+        )
+        slopes = self._crossing.slopes if self._crossing else []
+        fed = [*model.thetas[: cut or count], *model.examples, *slopes, model.logits.name]
+        self._feeds = {name: Feed() for name in fed}
         self._tensors: dict[str, int] = {}  # handles of fed and computed tensors
-        self._next = len(self._steps)  # number of the stage that may run
+        self._next = len(self._runs)  # number of the pass that may run
+        self._rows = 0  # examples of the batch
         self.loss = float("nan")
-        self._finalizer = weakref.finalize(self, _free, self._graph, self._feeds, self._tensors)
+        self._finalizer = weakref.finalize(self, _free, graph, self._feeds, self._tensors)
+
+    @property
+    def _cut_names(self) -> list[str]:
+        return self._crossing.names if self._crossing else []
 
     def begin(self, *batch: NDArray[Any]) -> None:
         """Begin an iteration over the `batch` of `Batches`; free the memory of an unended one.
@@ -58,65 +86,78 @@ class LayeredGraph:
         Without noise in the batch a noisy model has the same noise again.
         """
         _delete(self._tensors, [*self._tensors.keys() - self._feeds.keys()])
-        self._next, self.loss = 0, float("nan")
+        self._next, self._rows, self.loss = 0, len(batch[0]), float("nan")
         # a quiet model has no third input
-        for name, value in zip(self._about["examples"], (*batch, QUIET), strict=False):
-            self._tensors[name] = self._feeds[name].fill(value)
+        for name, value in zip(self._model.examples, (*batch, QUIET), strict=False):
+            self._feed(name, value)
 
-    def forward(self, layer: int, weights: Vector) -> None:
-        """Compute the forward pass of `layer`, which has the parameters `weights`.
+    def forward(self, number: int, weights: Vector) -> Vector | None:
+        (first, last), part = self._segments[number - 1], self._parts[number - 1]
+        if weights.shape != (part.size,):
+            named = f"layer {first} has" if first == last else f"layers {first} to {last} have"
+            raise ValueError(f"{named} {part.size} parameters, not {weights.shape}")
+        thetas = self._model.thetas[first - 1 : last]
+        for name, own in zip(thetas, by_layer(part, weights), strict=True):
+            self._feed(name, own)
+        computed = self._run(number - 1, [self._model.loss, *self._cut_names])
+        if self._model.loss in computed:
+            self.loss = float(computed[self._model.loss])
+        crossed = [computed[name] for name in self._cut_names]
+        return flat(crossed) if crossed else None
 
-        Raises ValueError unless it is the next layer, and `weights` are as many as its parameters.
-        """
-        place = self.layout.layers[layer - 1]
-        # TensorFlow does not check placeholders' shapes: it would use the head of a longer vector
-        if weights.shape != (place.stop - place.start,):
-            raise ValueError(
-                f"layer {layer} has {place.stop - place.start} parameters, not {weights.shape}"
-            )
-        name = self._about["thetas"][layer - 1]
-        self._tensors[name] = self._feeds[name].fill(weights)
-        computed = self._run(layer - 1, self._about["loss"])
-        if computed is not None:
-            self.loss = float(view(computed))
+    def backward(self, number: int, slopes: Vector | None = None) -> Vector:
+        if self._crossing is not None:
+            given = np.empty(0, np.float32) if slopes is None else slopes
+            arrays = self._crossing.arrays(given, self._rows)
+            for name, value in zip(self._crossing.slopes, arrays, strict=True):
+                self._feed(name, value)
+        first, last = self._segments[number - 1]
+        names = self._model.gradients[first - 1 : last]
+        computed = self._run(len(self._runs) - number, names)
+        return flat([computed[name] for name in names])
 
-    def backward(self, layer: int) -> Vector:
-        """Return the gradient of `layer`: a view of memory that is not written again.
-
-        Raises ValueError unless the later layer's gradient, or the loss, was computed last.
-        """
-        computed = self._run(len(self._steps) - layer, self._about["gradients"][layer - 1])
-        assert computed is not None  # a result of this stage
-        return view(computed)
+    def loss_at(self, logits: Vector) -> tuple[float, Vector]:
+        model = self._model
+        self._feed(model.logits.name, model.logits.array(logits, self._rows))
+        computed = self._loss.arrays(self._tensors)
+        return float(computed[model.loss]), np.ravel(computed[model.logits.slope])
 
     def prepare(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
-        """Run all stages on a batch, as TensorFlow prepares each stage in the stage's first run."""
+        """Make all passes on a batch: TensorFlow prepares a pass when the pass runs first."""
         self.begin(x, y)
-        for layer, place in enumerate(self.layout.layers, 1):
-            self.forward(layer, np.zeros(place.stop - place.start, np.float32))
-        for layer in range(len(self.layout.layers), 0, -1):
-            self.backward(layer)
+        crossed: Vector | None = None
+        for number, part in enumerate(self._parts, 1):
+            crossed = self.forward(number, np.zeros(part.size, np.float32))
+        if self._crossing is not None:
+            self.loss_at(np.zeros(len(x) * self._model.logits.size, np.float32))
+        for number in range(len(self._segments), 0, -1):
+            self.backward(number, crossed)
 
     def close(self) -> None:
         """Free TensorFlow's memory."""
         self._finalizer()
 
-    def _run(self, number: int, result: str) -> int | None:
-        """Run a stage; return the tensor called `result` if the stage computes it, not to be freed
-        here."""
-        if number != self._next:
-            raise ValueError(f"stage {number} of {len(self._steps)} cannot follow {self._next - 1}")
-        step = self._steps[number]
-        fed = [self._tensors[name] for name in step.stage.inputs]
-        computed = self._graph.run(step.inputs, fed, step.outputs)
-        self._tensors.update(zip(step.stage.outputs, computed, strict=True))
-        self._next += 1
-        taken = self._tensors.pop(result) if result in step.stage.outputs else None
-        _delete(self._tensors, [name for name in step.unread if name != result])
-        return taken
+    def _feed(self, name: str, value: Array) -> None:
+        self._tensors[name] = self._feeds[name].fill(value)
 
-    def _find(self, names: tuple[str, ...]) -> Any:
-        return self._graph.find(names) if names else (Output * 0)()
+    def _run(self, number: int, results: Sequence[str]) -> dict[str, Array]:
+        """Make a pass; return those of `results` that it computes.
+
+        They are views of memory that is not written again.
+        """
+        if number != self._next:
+            raise ValueError(f"pass {number} of {len(self._runs)} cannot follow {self._next - 1}")
+        computed = self._runs[number](self._tensors)
+        self._next += 1
+        self._tensors.update(computed)
+        arrays, unread = {}, {*self._unread[number]}
+        for name in computed.keys() & {*results}:
+            if name in unread:
+                arrays[name] = view(self._tensors.pop(name))
+            else:  # a later pass reads it
+                arrays[name] = contents(computed[name]).copy()
+        _delete(self._tensors, [name for name in unread if name in self._tensors])
+        return arrays
 
 
 def _delete(tensors: dict[str, int], names: list[str]) -> None:
@@ -131,3 +172,79 @@ def _free(graph: LoadedGraph, feeds: dict[str, Feed], tensors: dict[str, int]) -
     for feed in feeds.values():
         feed.free()
     graph.close()
+
+
+class ServerGraph:
+    """A ServerPart of TensorFlow's graph: each pass is complete in one call.
+
+    The number of examples may change from call to call. It runs on the calling thread alone.
+    """
+
+    def __init__(self, folder: Path, layer: int) -> None:
+        """Load the layers behind `layer` of the model exported to `folder`.
+
+        Raises ValueError with the reason if the model cannot be cut there.
+        """
+        self._model = model = read(folder)
+        self._crossing = crossing = model.cut(layer)
+        self.layout = model.layout.part((layer + 1, len(model.thetas)))
+        self._thetas, self._gradients = model.thetas[layer:], model.gradients[layer:]
+        given, logits = [*crossing.names, *self._thetas], model.logits
+        gradients, y = [*crossing.slopes, *self._gradients], model.examples[1]
+        graph = LoadedGraph((folder / LAYERS).read_bytes())
+        self.close = graph.close
+        self._slopes = PartialRun(graph, [*given, y], [model.loss, *gradients])
+        self._logits = PartialRun(graph, given, [logits.name])
+        self._slopes_of = PartialRun(graph, [*given, logits.slope], gradients)
+        self._feeds = {name: Feed() for name in (*given, y, logits.slope)}
+
+    def slopes(
+        self, weights: Vector, activations: Vector, rows: int, labels: NDArray[np.int32]
+    ) -> Slopes:
+        fed, y = self._fed(weights, activations, rows), self._model.examples[1]
+        fed[y] = self._feeds[y].fill(self._labels(labels, rows))
+        computed = self._slopes.arrays(fed)
+        return Slopes(float(computed[self._model.loss]), *self._results(computed))
+
+    def logits(self, weights: Vector, activations: Vector, rows: int) -> Vector:
+        computed = self._logits.arrays(self._fed(weights, activations, rows))
+        return np.ravel(computed[self._model.logits.name])
+
+    def slopes_of(
+        self, weights: Vector, activations: Vector, rows: int, logit_gradient: Vector
+    ) -> tuple[Vector, Vector]:
+        logits = self._model.logits
+        fed = self._fed(weights, activations, rows)
+        fed[logits.slope] = self._feeds[logits.slope].fill(logits.array(logit_gradient, rows))
+        return self._results(self._slopes_of.arrays(fed))
+
+    def prepare(self, rows: int) -> None:
+        """Run all passes on zeros: TensorFlow prepares a pass when the pass runs first."""
+        model, weights = self._model, np.zeros(self.layout.size, np.float32)
+        activations = np.zeros(rows * self._crossing.size, np.float32)
+        labels = np.zeros((rows, *model.labels[1:]), np.int32)
+        self.slopes(weights, activations, rows, labels)
+        self.slopes_of(weights, activations, rows, self.logits(weights, activations, rows))
+
+    def _fed(self, weights: Vector, activations: Vector, rows: int) -> dict[str, int]:
+        crossing = self._crossing
+        values: dict[str, Array] = dict(
+            zip(crossing.names, crossing.arrays(activations, rows), strict=True)
+        )
+        values |= zip(self._thetas, by_layer(self.layout, weights), strict=True)
+        return {name: self._feeds[name].fill(value) for name, value in values.items()}
+
+    def _labels(self, labels: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
+        """Return the labels in the shape of the graph. Raises ValueError for wrong labels."""
+        shape = (rows, *self._model.labels[1:])
+        classes = self._model.logits.shape[-1]
+        if labels.size != np.prod(shape):
+            raise ValueError(f"{rows} examples have {np.prod(shape)} labels, not {labels.size}")
+        if labels.min() < 0 or labels.max() >= classes:
+            raise ValueError(f"a label is not from 0 to {classes - 1}")
+        return labels.reshape(shape)
+
+    def _results(self, computed: Mapping[str, Array]) -> tuple[Vector, Vector]:
+        """Return the gradients by the activations and by the parameters, both flat."""
+        slopes = [computed[name] for name in self._crossing.slopes]
+        return flat(slopes), flat([computed[name] for name in self._gradients])

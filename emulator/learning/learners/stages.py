@@ -1,12 +1,22 @@
-"""Stages of an iteration: the forward pass of one layer, or the backward pass of one layer.
+"""Stages of an exported model: names of the tensors that layers read and compute.
 
 A model of L layers has 2 · L stages: forward from layer 1 to L, then backward from layer L to 1.
-All stages are parts of one graph. A stage runs when its inputs are fed and its outputs fetched.
+All stages are parts of one graph. A stage, or several stages that follow each other, runs when the
+inputs are fed and the outputs fetched.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...layout import Layout, Segment
+from .crossings import Crossing, CrossingTensor
+from .graph import read_layout
+
+LAYERS, STAGES = "layers.pb", "layers.json"
+"""Files of an exported model: the graph in stages, and the names of its tensors."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +30,79 @@ class Stage:
     def read(cls, plain: dict[str, Any]) -> "Stage":
         """Build a stage from its JSON form, a mapping of `inputs` and `outputs`."""
         return cls(tuple(plain["inputs"]), tuple(plain["outputs"]))
+
+
+class StagedModel(NamedTuple):
+    """Names of the tensors of an exported model."""
+
+    layout: Layout
+    thetas: list[str]
+    """Parameters of each layer."""
+    examples: list[str]
+    """Inputs x and y, and noise if the model is noisy."""
+    labels: tuple[int, ...]
+    """Shape of y; -1 stands for the number of examples."""
+    loss: str
+    gradients: list[str]
+    """Gradient of each layer."""
+    stages: list[Stage]
+    """Forward from the first layer to the last, then backward from the last layer to the first."""
+    crossings: list[Crossing]
+    """Tensors that cross behind each layer; behind the last layer the logits."""
+
+    @property
+    def logits(self) -> CrossingTensor:
+        return self.crossings[-1].tensors[0]
+
+    def cut(self, layer: int) -> Crossing:
+        """Return the tensors that cross a cut behind `layer`, from 1.
+
+        Raises ValueError with the reason if the model cannot be cut there.
+        """
+        last = len(self.thetas) - 1
+        if not 1 <= layer <= last:
+            raise ValueError(f"no cut behind layer {layer}: take a layer from 1 to {last}")
+        crossing = self.crossings[layer - 1]
+        if crossing.refusal:
+            raise ValueError(f"no cut behind layer {layer}: {crossing.refusal}")
+        return crossing
+
+    def passes(self, segments: Sequence[Segment], crossing: Sequence[str]) -> list[Stage]:
+        """Return the forward pass of each of `segments`, then the backward passes in reverse.
+
+        `segments` follow each other. A pass runs the stages of its layers at once, and hands on
+        the tensors that later passes read, the loss and the gradients that it computes, and the
+        last forward pass those that cross the cut, `crossing`: no stage has a tensor as output
+        that the next stage computes once more.
+        """
+        count, results = 2 * len(self.thetas), {self.loss, *self.gradients}
+        spans = [(first - 1, last) for first, last in segments]
+        spans += [(count - last, count - first) for first, last in reversed(spans)]
+        runs = [self.stages[first:last] for first, last in spans]
+        read = [read_from_outside(stages) for stages in runs]
+        passes = []
+        for number, stages in enumerate(runs):
+            later = results.union(*read[number + 1 :])
+            made = [name for stage in stages for name in stage.outputs if name in later]
+            crossed = crossing if number == len(segments) - 1 else ()
+            outputs = dict.fromkeys((*made, *crossed))
+            passes.append(Stage((*read[number],), (*outputs,)))
+        return passes
+
+
+def read(folder: Path) -> StagedModel:
+    """Return the names of the model exported to `folder`."""
+    about = json.loads((folder / STAGES).read_bytes())
+    return StagedModel(
+        read_layout(folder),
+        about["thetas"],
+        about["examples"],
+        tuple(about["labels"]),
+        about["loss"],
+        about["gradients"],
+        [Stage.read(stage) for stage in about["stages"]],
+        [*map(Crossing.read, about["crossings"])],
+    )
 
 
 def read_from_outside(stages: Sequence[Stage]) -> list[str]:

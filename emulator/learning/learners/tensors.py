@@ -3,7 +3,7 @@
 import ctypes
 import math
 import weakref
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,33 +61,26 @@ class Feed:
         return tensor
 
 
-class Tensor(NamedTuple):
-    """A tensor that is deleted after the last array on the tensor's memory."""
-
-    handle: int
-    array: Array
-    """Contents, in place."""
-
-
-def owned(tensor: int) -> Tensor:
-    """Return `tensor` with its contents. The caller must not delete the tensor."""
-    return Tensor(tensor, view(tensor))
-
-
-def copied(value: Array) -> Tensor:
-    """Return a new tensor that holds `value`."""
-    return owned(Feed().fill(value))
-
-
 def view(tensor: int) -> Array:
     """Return the contents of `tensor`, deleted after the last array that refers to it."""
+    array, memory = _contents(tensor)
+    # arrays keep `memory` alive as their base, so its finalizer runs after the last of them
+    weakref.finalize(memory, library().TF_DeleteTensor, tensor)
+    return array
+
+
+def contents(tensor: int) -> Array:
+    """Return the contents of `tensor`, which are valid until somebody deletes the tensor."""
+    return _contents(tensor)[0]
+
+
+def _contents(tensor: int) -> tuple[Array, Any]:
+    """Return the contents of `tensor` in place, and the memory on which they are."""
     tf = library()
     shape = tuple(tf.TF_Dim(tensor, axis) for axis in range(tf.TF_NumDims(tensor)))
     dtype = _TYPES[tf.TF_TensorType(tensor)]
     memory = _memory(tensor, shape, dtype)
-    # arrays keep `memory` alive as their base, so its finalizer runs after the last of them
-    weakref.finalize(memory, tf.TF_DeleteTensor, tensor)
-    return np.frombuffer(memory, dtype).reshape(shape)
+    return np.frombuffer(memory, dtype).reshape(shape), memory
 
 
 def _memory(tensor: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -14,7 +14,7 @@ from ...core.plan import Plan
 from ...core.server.parameters import Saved, State
 from ...learning.learners.base import ServerPart
 from ...learning.learners.device import server_part
-from ...learning.learners.numpy_cut import NumpyServer
+from ...learning.learners.numpy import NumpyServer
 from ...learning.learners.own_export import ready
 from ...machine.host import cores as usable
 from ...runs.data_split import DataSplit

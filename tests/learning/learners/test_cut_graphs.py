@@ -9,12 +9,11 @@ import pytest
 from emulator.learning import models
 from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.crossings import Crossing, CrossingTensor
-from emulator.learning.learners.cut_graph import read
 from emulator.learning.learners.device import DeviceLearner, device_part, server_part
-from emulator.learning.learners.device_graph import DeviceGraph
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphLearner
-from emulator.learning.learners.server_graph import ServerGraph
+from emulator.learning.learners.staged_graph import ServerGraph, StagedGraph
+from emulator.learning.learners.stages import read
 from emulator.learning.models import MODELS
 from tests.learning.learners.test_layers_apart import DIGITS, KNOTTED, batch, examples
 
@@ -29,9 +28,9 @@ def whole(request: pytest.FixtureRequest) -> Iterator[tuple[str, GraphLearner]]:
 
 
 @pytest.fixture
-def digits() -> Iterator[tuple[DeviceGraph, ServerGraph]]:
+def digits() -> Iterator[tuple[StagedGraph, ServerGraph]]:
     device, server = (
-        DeviceGraph(exported("digits-mlp"), CUT),
+        StagedGraph(exported("digits-mlp"), CUT),
         ServerGraph(exported("digits-mlp"), CUT),
     )
     yield device, server
@@ -45,20 +44,23 @@ def test_both_parts_give_the_whole_gradient_to_the_bit(whole: tuple[str, GraphLe
     name, learner = whole
     model, folder = models.find(name), exported(name)
     for cut in range(1, len(model.layout.layers)):
-        device, server = DeviceGraph(folder, cut), ServerGraph(folder, cut)
+        device, server = StagedGraph(folder, cut), ServerGraph(folder, cut)
         for seed, rows in enumerate((10, 1, 32)):
             theta, (x, y) = model.initial(seed), batch(model, rows, seed)
             expected, loss = learner.gradient(theta, x, y)
             before, behind = np.split(theta, [device.layout.size])
-            activations, kept = device.forward(before, x)
+            device.begin(x, y)
+            activations = device.forward(1, before)
             answer = server.slopes(behind, activations, rows, y.ravel())
-            gradient = device.backward(kept, answer.activations)
+            gradient = device.backward(1, answer.activations)
             assert np.array_equal(np.concatenate([gradient, answer.parameters]), expected)
             assert answer.loss == loss
-            assert np.array_equal(device.gradient(before, x, answer.activations), gradient)
+            device.begin(x, y)
+            assert np.array_equal(device.forward(1, before), activations)
+            assert np.array_equal(device.backward(1, answer.activations), gradient)
 
             logits = server.logits(behind, activations, rows)
-            at_device, slopes = device.loss(logits, y)
+            at_device, slopes = device.loss_at(logits)
             local = server.slopes_of(behind, activations, rows, slopes)
             assert at_device == loss
             assert np.array_equal(local[0], answer.activations)
@@ -72,10 +74,10 @@ def test_both_parts_give_the_whole_gradient_to_the_bit(whole: tuple[str, GraphLe
 def test_as_many_floats_cross_as_the_model_declares(name: str) -> None:
     model, folder = models.find(name), exported(name)
     for cut in range(1, len(model.layout.layers)):
-        assert read(folder, cut).crossing.size == model.crossing(cut)
+        assert read(folder).cut(cut).size == model.crossing(cut)
     for cut in (0, len(model.layout.layers)):
         with pytest.raises(ValueError, match=f"from 1 to {len(model.layout.layers) - 1}"):
-            DeviceGraph(folder, cut)
+            StagedGraph(folder, cut)
 
 
 @pytest.mark.tensorflow
@@ -86,19 +88,20 @@ def test_a_model_is_not_cut_where_both_parts_would_read_the_same_parameters(tmp_
 
     export(zoo_network(KNOTTED), tmp_path)
     for cut in (1, 2):
-        for part in (DeviceGraph, ServerGraph):
+        for part in (StagedGraph, ServerGraph):
             with pytest.raises(ValueError, match=f"no cut behind layer {cut}: Reshape:0 would"):
                 part(tmp_path, cut)
     device, server, whole = (
-        DeviceGraph(tmp_path, 3),
+        StagedGraph(tmp_path, 3),
         ServerGraph(tmp_path, 3),
         GraphLearner(tmp_path),
     )
     theta, (x, y) = KNOTTED.initial(0), batch(KNOTTED, 10)
     before, behind = np.split(theta, [device.layout.size])
-    activations, kept = device.forward(before, x)
+    device.begin(x, y)
+    activations = device.forward(1, before)
     answer = server.slopes(behind, activations, 10, y)
-    gradient = np.concatenate([device.backward(kept, answer.activations), answer.parameters])
+    gradient = np.concatenate([device.backward(1, answer.activations), answer.parameters])
     expected, loss = whole.gradient(theta, x, y)
     assert answer.loss == loss
     assert np.linalg.norm(gradient - expected) <= 1e-6 * np.linalg.norm(expected)
@@ -107,35 +110,37 @@ def test_a_model_is_not_cut_where_both_parts_would_read_the_same_parameters(tmp_
 
 
 @pytest.mark.tensorflow
-def test_iterations_may_overlap_and_move_to_another_graph(
-    digits: tuple[DeviceGraph, ServerGraph],
-) -> None:
+def test_an_iteration_may_go_on_in_another_graph(digits: tuple[StagedGraph, ServerGraph]) -> None:
     """As in virtual time, where threads share the iterations of all devices."""
-    (device, server), other = digits, DeviceGraph(exported("digits-mlp"), CUT)
-    kept, expected = [], []
+    (device, server), other = digits, StagedGraph(exported("digits-mlp"), CUT)
+    begun, expected = [], []
     for seed in range(4):
         theta, (x, y) = DIGITS.initial(seed), batch(DIGITS, 5 + seed, seed)
         before, behind = np.split(theta, [device.layout.size])
-        activations, state = device.forward(before, x)
+        device.begin(x, y)
+        activations = device.forward(1, before)
         slopes = server.slopes(behind, activations, len(x), y).activations
-        kept.append((state, slopes))
-        expected.append(device.gradient(before.copy(), x, slopes))
-    for (state, slopes), gradient in zip(kept[::-1], expected[::-1], strict=True):
-        assert np.array_equal(other.backward(state, slopes), gradient)
+        begun.append((x, y, before, slopes))
+        expected.append(device.backward(1, slopes))
+    for (x, y, before, slopes), gradient in zip(begun[::-1], expected[::-1], strict=True):
+        other.begin(x, y)
+        other.forward(1, before.copy())
+        assert np.array_equal(other.backward(1, slopes), gradient)
     other.close()
 
 
 @pytest.mark.tensorflow
-def test_results_outlive_the_next_pass(digits: tuple[DeviceGraph, ServerGraph]) -> None:
+def test_results_outlive_the_next_pass(digits: tuple[StagedGraph, ServerGraph]) -> None:
     device, server = digits
     results = []
     for seed in range(6):
         theta, (x, y) = DIGITS.initial(seed), batch(DIGITS, 10, seed)
         before, behind = np.split(theta, [device.layout.size])
-        activations, kept = device.forward(before, x)
+        device.begin(x, y)
+        activations = device.forward(1, before)
         answer = server.slopes(behind, activations, 10, y)
         logits = server.logits(behind, activations, 10)
-        gradient = device.backward(kept, answer.activations)
+        gradient = device.backward(1, answer.activations)
         found = [activations, answer.activations, answer.parameters, logits, gradient]
         results.append((found, [item.copy() for item in found]))
     for found, copies in results:
@@ -143,17 +148,19 @@ def test_results_outlive_the_next_pass(digits: tuple[DeviceGraph, ServerGraph]) 
 
 
 @pytest.mark.tensorflow
-def test_wrong_sizes_and_labels_are_refused(digits: tuple[DeviceGraph, ServerGraph]) -> None:
+def test_wrong_sizes_and_labels_are_refused(digits: tuple[StagedGraph, ServerGraph]) -> None:
     device, server = digits
     theta, (x, y) = DIGITS.initial(0), batch(DIGITS, 10)
     before, behind = np.split(theta, [device.layout.size])
+    device.begin(x, y)
     with pytest.raises(ValueError, match="16576 parameters"):
-        device.forward(theta, x)
-    activations, kept = device.forward(before, x)
-    with pytest.raises(ValueError, match="640 floats"):
-        device.backward(kept, activations[1:])
+        device.forward(1, theta)
+    activations = device.forward(1, before)
+    for wrong in (activations[1:], None):
+        with pytest.raises(ValueError, match="640 floats"):
+            device.backward(1, wrong)
     with pytest.raises(ValueError, match="100 floats"):
-        device.loss(activations, y)
+        device.loss_at(activations)
     with pytest.raises(ValueError, match="650 parameters"):
         server.slopes(theta, activations, 10, y)
     for rows in (0, 9, 11, -10):
@@ -178,11 +185,11 @@ def test_a_device_draws_the_batches_of_a_whole_learner() -> None:
     before, behind = np.split(theta, [DIGITS.layout.part((1, CUT)).size])
     for number in range(12):
         expected, loss = lone.gradient(theta)
-        sent = device.forward(before)
+        sent = device.activate(before)
         answer = server.slopes(behind, sent.activations, sent.rows, sent.labels)
         if number % 4 == 3:
             continue  # an abandoned iteration
-        gradient = device.backward(answer.activations)
+        gradient = device.backward_from(answer.activations)
         assert np.array_equal(np.concatenate([gradient, answer.parameters]), expected)
         assert answer.loss == loss
 
@@ -201,7 +208,7 @@ def test_abandoned_iterations_leave_no_memory_behind() -> None:
 
     def abandon(times: int) -> int:
         for _ in range(times):
-            sent = learner.forward(before)
+            sent = learner.activate(before)
             server.slopes(behind, sent.activations, sent.rows, sent.labels)
         return private()
 

@@ -17,14 +17,13 @@ from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.device import DeviceLearner, layered_learner
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphLearner
-from emulator.learning.learners.numpy import NumpyLearner
-from emulator.learning.learners.staged_graph import LayeredGraph
-from emulator.learning.learners.staged_learner import LayeredNetwork, SegmentLearner
+from emulator.learning.learners.numpy import NumpyLearner, NumpyStages
+from emulator.learning.learners.staged_graph import StagedGraph
+from emulator.learning.learners.staged_learner import StagedLearner, StagedNetwork
 from emulator.learning.learners.stages import Stage, unread_after
 from emulator.learning.models import MODELS, Model
 from emulator.learning.models.draws import glorot_uniform
 from emulator.learning.models.task import Task
-from tests.fakes.layered_perceptron import LayeredPerceptron
 
 DIGITS = models.find("digits-mlp")
 
@@ -44,7 +43,7 @@ def examples(model: Model, count: int) -> Examples:
 
 
 def iteration(
-    network: LayeredNetwork, theta: np.ndarray, x: np.ndarray, y: np.ndarray
+    network: StagedNetwork, theta: np.ndarray, x: np.ndarray, y: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """The gradient, layer by layer, and the loss."""
     places = network.layout.layers
@@ -57,7 +56,7 @@ def iteration(
 
 
 def segmented(
-    learner: SegmentLearner, theta: np.ndarray, model: Model, segments: list[Segment]
+    learner: StagedLearner, theta: np.ndarray, model: Model, segments: list[Segment]
 ) -> tuple[np.ndarray, float]:
     """The gradient in `segments`, first layers first, and the loss."""
     learner.begin()
@@ -79,11 +78,11 @@ def cuts(count: int, rng: np.random.Generator) -> list[Segment]:
 
 
 @pytest.fixture(params=["numpy", pytest.param("graph", marks=pytest.mark.tensorflow)])
-def digits(request: pytest.FixtureRequest) -> Iterator[LayeredPerceptron | LayeredGraph]:
+def digits(request: pytest.FixtureRequest) -> Iterator[NumpyStages | StagedGraph]:
     if request.param == "numpy":
-        yield LayeredPerceptron(DIGITS.layout)
+        yield NumpyStages(DIGITS.layout)
     else:
-        network = LayeredGraph(exported("digits-mlp"))
+        network = StagedGraph(exported("digits-mlp"))
         yield network
         network.close()
 
@@ -93,7 +92,7 @@ def digits(request: pytest.FixtureRequest) -> Iterator[LayeredPerceptron | Layer
 @pytest.mark.parametrize("size", [1, 10, 64])
 def test_layers_apart_give_the_whole_gradient_to_the_bit(name: str, size: int) -> None:
     model, folder = models.find(name), exported(name)
-    whole, network = GraphLearner(folder), LayeredGraph(folder)
+    whole, network = GraphLearner(folder), StagedGraph(folder)
     for seed in range(2):  # the second iteration finds the first one's memory
         theta, (x, y) = model.initial(seed), batch(model, size, seed)
         expected, loss = whole.gradient(theta, x, y)
@@ -137,7 +136,7 @@ def test_skips_and_shared_weights_cross_the_layers(tmp_path: Path) -> None:
     from emulator.learning.learners.tensorflow.networks import zoo_network
 
     export(zoo_network(KNOTTED), tmp_path)
-    whole, network = GraphLearner(tmp_path), LayeredGraph(tmp_path)
+    whole, network = GraphLearner(tmp_path), StagedGraph(tmp_path)
     theta, (x, y) = KNOTTED.initial(0), batch(KNOTTED, 10)
     expected, loss = whole.gradient(theta, x, y)
     gradient, found = iteration(network, theta, x, y)
@@ -149,7 +148,7 @@ def test_skips_and_shared_weights_cross_the_layers(tmp_path: Path) -> None:
 
 
 def test_a_perceptrons_layers_give_the_whole_gradient_to_the_bit() -> None:
-    network, whole = LayeredPerceptron(DIGITS.layout), NumpyLearner(DIGITS.layout)
+    network, whole = NumpyStages(DIGITS.layout), NumpyLearner(DIGITS.layout)
     for seed in range(3):
         theta, (x, y) = DIGITS.initial(seed), batch(DIGITS, 10, seed)
         expected, loss = whole.gradient(theta, x, y)
@@ -157,7 +156,7 @@ def test_a_perceptrons_layers_give_the_whole_gradient_to_the_bit() -> None:
         assert np.array_equal(gradient, expected) and found == loss
 
 
-def test_a_gradient_outlives_the_next_iteration(digits: LayeredNetwork) -> None:
+def test_a_gradient_outlives_the_next_iteration(digits: StagedNetwork) -> None:
     theta = DIGITS.initial(0)
     digits.begin(*batch(DIGITS, 10))
     for layer, place in enumerate(DIGITS.layout.layers, 1):
@@ -169,7 +168,7 @@ def test_a_gradient_outlives_the_next_iteration(digits: LayeredNetwork) -> None:
     assert all(map(np.array_equal, kept, copies))
 
 
-def test_an_iteration_that_does_not_end_leaves_no_trace(digits: LayeredNetwork) -> None:
+def test_an_iteration_that_does_not_end_leaves_no_trace(digits: StagedNetwork) -> None:
     theta, (x, y) = DIGITS.initial(0), batch(DIGITS, 10)
     expected, loss = iteration(digits, theta, x, y)
     places = DIGITS.layout.layers
@@ -183,7 +182,7 @@ def test_an_iteration_that_does_not_end_leaves_no_trace(digits: LayeredNetwork) 
         assert np.array_equal(gradient, expected) and found == loss
 
 
-def test_layers_come_in_order_and_once(digits: LayeredNetwork) -> None:
+def test_layers_come_in_order_and_once(digits: StagedNetwork) -> None:
     theta, places = DIGITS.initial(0), DIGITS.layout.layers
     digits.begin(*batch(DIGITS, 10))
     for wrong in (2, 3):
@@ -204,23 +203,23 @@ def test_layers_come_in_order_and_once(digits: LayeredNetwork) -> None:
 
 @pytest.mark.tensorflow
 def test_parameters_of_a_wrong_number_are_refused() -> None:
-    network, places = LayeredGraph(exported("digits-mlp")), DIGITS.layout.layers
+    network, places = StagedGraph(exported("digits-mlp")), DIGITS.layout.layers
     theta = DIGITS.initial(0)
     network.begin(*batch(DIGITS, 10))
     for wrong in (theta[places[0]][:-1], theta[places[1]], theta):
         with pytest.raises(ValueError, match="layer 1 has 8320 parameters"):
             network.forward(1, wrong)
-    learner = SegmentLearner(network, Batches(examples(DIGITS, 40), 10, "a"))
+    learner = StagedLearner(network, Batches(examples(DIGITS, 40), 10, "a"))
     learner.begin()
     with pytest.raises(ValueError, match="17225"):
         learner.forward((1, 3), theta[:-1])
 
 
-def test_segments_of_any_cut_give_the_same_gradient(digits: LayeredNetwork) -> None:
+def test_segments_of_any_cut_give_the_same_gradient(digits: StagedNetwork) -> None:
     rng, theta = np.random.default_rng(0), DIGITS.initial(0)
     served = Batches(examples(DIGITS, 40), 10, "a")
-    learner = SegmentLearner(digits, Batches(examples(DIGITS, 40), 10, "a"))
-    other = LayeredPerceptron(DIGITS.layout)
+    learner = StagedLearner(digits, Batches(examples(DIGITS, 40), 10, "a"))
+    other = NumpyStages(DIGITS.layout)
     for _ in range(8):
         expected, loss = iteration(other, theta, *next(served))
         gradient, found = segmented(learner, theta, DIGITS, cuts(3, rng))
@@ -247,7 +246,7 @@ def test_a_device_may_change_between_the_whole_graph_and_its_layers(tmp_path: Pa
 
 @pytest.mark.tensorflow
 def test_abandoned_iterations_leave_no_memory_behind() -> None:
-    network, model = LayeredGraph(exported("mnist-cnn")), models.find("mnist-cnn")
+    network, model = StagedGraph(exported("mnist-cnn")), models.find("mnist-cnn")
     theta, (x, y) = model.initial(0), batch(model, 64)
 
     def private() -> int:

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches
-from emulator.learning.learners.cut_learner import CutLearner
-from emulator.learning.learners.numpy import NumpyLearner
-from emulator.learning.learners.numpy_cut import NumpyDevice, NumpyServer
+from emulator.learning.learners.numpy import NumpyLearner, NumpyServer, NumpyStages
+from emulator.learning.learners.staged_learner import StagedLearner
 from emulator.learning.models.mlp import mlp
 from emulator.learning.models.task import Task
 from tests.learning.learners.test_numpy_learner import SMALL, batch
@@ -31,18 +30,21 @@ def test_both_parts_give_the_whole_gradient_to_the_bit(
     theta = np.random.default_rng(seed).normal(size=model.layout.size).astype(np.float32)
     x, y = batch(model, rows, seed)
     expected, loss = NumpyLearner(model.layout).gradient(theta, x, y)
-    device, server = NumpyDevice(model.layout, cut), NumpyServer(model.layout, cut)
+    device, server = NumpyStages(model.layout, cut), NumpyServer(model.layout, cut)
     before, behind = np.split(theta, [model.layout.part((1, cut)).size])
 
-    activations, kept = device.forward(before, x)
+    device.begin(x, y)
+    activations = device.forward(1, before)
     assert activations.size == rows * model.crossing(cut)
     answer = server.slopes(behind, activations, rows, y)
-    gradient = device.backward(kept, answer.activations)
+    gradient = device.backward(1, answer.activations)
     assert np.array_equal(np.concatenate([gradient, answer.parameters]), expected)
     assert answer.loss == loss
-    assert np.array_equal(device.gradient(before, x, answer.activations), gradient)
+    device.begin(x, y)
+    device.forward(1, before.copy())
+    assert np.array_equal(device.backward(1, answer.activations), gradient)
 
-    at_device, slopes = device.loss(server.logits(behind, activations, rows), y)
+    at_device, slopes = device.loss_at(server.logits(behind, activations, rows))
     local = server.slopes_of(behind, activations, rows, slopes)
     assert at_device == loss
     assert np.array_equal(local[0], answer.activations)
@@ -53,7 +55,9 @@ def test_the_slopes_are_those_of_the_loss() -> None:
     server, (x, y) = NumpyServer(SMALL.layout, 1), batch(SMALL, 4)
     theta = SMALL.initial(3)
     before, behind = np.split(theta, [SMALL.layout.part((1, 1)).size])
-    activations, _ = NumpyDevice(SMALL.layout, 1).forward(before, x)
+    device = NumpyStages(SMALL.layout, 1)
+    device.begin(x, y)
+    activations = device.forward(1, before)
     found = server.slopes(behind, activations, 4, y)
     for item in np.flatnonzero(activations):
         aside = np.zeros_like(activations)
@@ -63,14 +67,17 @@ def test_the_slopes_are_those_of_the_loss() -> None:
 
 
 def test_wrong_sizes_and_labels_are_refused() -> None:
-    device, server = NumpyDevice(SMALL.layout, 1), NumpyServer(SMALL.layout, 1)
+    device, server = NumpyStages(SMALL.layout, 1), NumpyServer(SMALL.layout, 1)
     theta, (x, y) = SMALL.initial(0), batch(SMALL, 4)
     before, behind = np.split(theta, [SMALL.layout.part((1, 1)).size])
+    device.begin(x, y)
     with pytest.raises(ValueError, match="35 parameters"):
-        device.forward(theta, x)
-    activations, kept = device.forward(before, x)
+        device.forward(1, theta)
+    activations = device.forward(1, before)
     with pytest.raises(ValueError, match="20 floats"):
-        device.backward(kept, activations[1:])
+        device.backward(1, activations[1:])
+    with pytest.raises(ValueError, match="missing"):
+        device.backward(1)
     for rows in (0, 3, 5):
         with pytest.raises(ValueError, match="floats"):
             server.slopes(behind, activations, rows, y[:1].repeat(rows))
@@ -80,13 +87,14 @@ def test_wrong_sizes_and_labels_are_refused() -> None:
         wrong = np.append(y[1:], np.int32(label))
         with pytest.raises(ValueError, match="label"):
             server.slopes(behind, activations, 4, wrong)
+        device.begin(x, wrong)
         with pytest.raises(ValueError, match="label"):
-            device.loss(server.logits(behind, activations, 4), wrong)
+            device.loss_at(server.logits(behind, activations, 4))
     with pytest.raises(ValueError, match="39 parameters"):
         server.logits(theta, activations, 4)
     with pytest.raises(ValueError, match="12 floats"):
         server.slopes_of(behind, activations, 4, activations)
-    for part in (NumpyDevice, NumpyServer):
+    for part in (NumpyStages, NumpyServer):
         for cut in (0, 3):
             with pytest.raises(ValueError, match="from 1 to 2"):
                 part(SMALL.layout, cut)
@@ -94,36 +102,36 @@ def test_wrong_sizes_and_labels_are_refused() -> None:
             part(models.find("mnist-cnn").layout, 2)
 
 
-def learner() -> CutLearner[object]:
+def learner() -> StagedLearner:
     rng = np.random.default_rng(0)
     images = Examples(
         rng.integers(0, 17, (9, 2, 3), np.uint8), np.arange(9, dtype=np.uint8) % 3, 16
     )
-    return CutLearner(NumpyDevice(SMALL.layout, 1), Batches(images, 4, "a"))
+    return StagedLearner(NumpyStages(SMALL.layout, 1), Batches(images, 4, "a"))
 
 
 def test_passes_come_in_order() -> None:
     part, weights = learner(), SMALL.initial(0)[:35]
+    with pytest.raises(ValueError, match="cannot follow"):
+        part.backward_from(np.zeros(20, np.float32))
     with pytest.raises(ValueError, match="without a forward pass"):
-        part.backward(np.zeros(20, np.float32))
-    with pytest.raises(ValueError, match="without a forward pass"):
-        part.loss(np.zeros(12, np.float32))
-    sent = part.forward(weights)
+        part.loss_at(np.zeros(12, np.float32))
+    sent = part.activate(weights)
     assert (sent.rows, sent.labels.shape, sent.activations.shape) == (4, (4,), (20,))
-    part.loss(np.zeros(12, np.float32))
-    assert part.backward(np.ones(20, np.float32)).shape == (35,)
-    with pytest.raises(ValueError, match="without a forward pass"):
-        part.backward(np.ones(20, np.float32))
+    part.loss_at(np.zeros(12, np.float32))
+    assert part.backward_from(np.ones(20, np.float32)).shape == (35,)
+    with pytest.raises(ValueError, match="cannot follow"):
+        part.backward_from(np.ones(20, np.float32))
 
 
 def test_an_abandoned_iteration_leaves_no_trace() -> None:
     one, other, weights = learner(), learner(), SMALL.initial(0)[:35]
     slopes = np.random.default_rng(1).normal(size=20).astype(np.float32)
-    one.forward(weights)
-    one.forward(weights)
+    one.activate(weights)
+    one.activate(weights)
     gradients = []
     for _ in range(2):
-        other.forward(weights)
-        gradients.append(other.backward(slopes))
-    assert np.array_equal(one.backward(slopes), gradients[1])
+        other.activate(weights)
+        gradients.append(other.backward_from(slopes))
+    assert np.array_equal(one.backward_from(slopes), gradients[1])
     assert not np.array_equal(*gradients)

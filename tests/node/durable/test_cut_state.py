@@ -12,7 +12,7 @@ from emulator.core import assembly
 from emulator.core.cut.cut_assembly import cut_exchange
 from emulator.core.plan import Cut, Plan, WorkerPlan
 from emulator.core.wire.messages import Activations, Hello, Logits, Pull
-from emulator.learning.learners.numpy_cut import NumpyServer
+from emulator.learning.learners.numpy import NumpyServer
 from emulator.learning.models import MODELS
 from emulator.log.writing import RunLog
 from emulator.node.durable.packed_state import PackedState, unpacked

@@ -16,7 +16,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 from ... import models
 from ..graph import ABOUT, EVALUATION, GRADIENT
 from ..keras_request import UntrainableError
-from ..staged_graph import LAYERS, STAGES
+from ..stages import LAYERS, STAGES
 from .networks import TFNetwork, examples, zoo_network
 from .staged_export import Staged, staged
 

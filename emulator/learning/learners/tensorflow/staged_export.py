@@ -12,8 +12,7 @@ import tensorflow as tf
 from tensorflow.python.framework.func_graph import FuncGraph
 
 from ..crossings import Crossing
-from ..staged_graph import LAYERS
-from ..stages import Stage
+from ..stages import LAYERS, Stage
 from .crossing_search import DerivedGraph, Pair, crossings
 from .networks import TFNetwork, examples
 

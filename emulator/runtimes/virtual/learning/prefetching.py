@@ -25,9 +25,9 @@ from ....layout import Layout, Segment
 from ....learning.datasets.examples import Subset
 from ....learning.learners.base import Activated
 from ....learning.learners.batches import Batches
-from ....learning.learners.cut_learner import DeviceNetwork
 from ....learning.learners.local_steps import descend, draw
 from ....learning.learners.local_training import LocalTraining
+from ....learning.learners.staged_learner import StagedNetwork
 from ....vectors import Frames, NotFinite, Vector
 from .gradient_handle import CutHandle, GradientHandle, LieNow
 from .job_pool import Job, Pool
@@ -264,19 +264,18 @@ class _CutIteration:
         return self._activated.result()
 
     def loss_at(self, logits: Vector) -> LossGradient:
-        _, labels = self._source.examples.batch(self._drawn)
-        job = self._source.pool.submit(lambda tools: _part(tools).loss(logits, labels))
+        job = self._source.pool.submit(lambda tools: self._begun(tools)[0].loss_at(logits))
         return LossGradient(*job.result())
 
     def begin_from(self, slopes: Vector) -> None:
-        source, theta, drawn = self._source, self._theta, self._drawn
-        encode = source.coding.begin()
+        encode = self._source.coding.begin()
 
         def find_and_encode(tools: ThreadTools) -> Encoded:
-            examples, _ = source.examples.batch(drawn)
-            return encode(_part(tools).gradient(theta, examples, slopes))
+            part, _ = self._begun(tools)
+            part.forward(1, self._theta)
+            return encode(part.backward(1, slopes))
 
-        self._frames = source.pool.submit(find_and_encode)
+        self._frames = self._source.pool.submit(find_and_encode)
 
     def frames(self, segment: Segment | None = None) -> Frames:
         if self._frames is None:
@@ -284,15 +283,18 @@ class _CutIteration:
         return _encoded_frames(self._frames.result())
 
     def _forward(self, tools: ThreadTools) -> Activated:
-        examples, labels = self._source.examples.batch(self._drawn)
-        activations, _ = _part(tools).forward(self._theta, examples)
+        part, labels = self._begun(tools)
+        activations = part.forward(1, self._theta)
+        assert activations is not None
         return Activated(activations, self.rows, labels.reshape(-1))
 
-
-def _part(tools: ThreadTools) -> DeviceNetwork[Any]:
-    if tools.part is None:
-        raise RuntimeError("these tools compute whole models")
-    return tools.part
+    def _begun(self, tools: ThreadTools) -> tuple[StagedNetwork, Any]:
+        """Begin the iteration on the thread's network; return it, and the labels."""
+        if tools.part is None:
+            raise RuntimeError("these tools compute whole models")
+        examples, labels = self._source.examples.batch(self._drawn)
+        tools.part.begin(examples, labels)
+        return tools.part, labels
 
 
 def _encoded_frames(encoded: Encoded) -> Frames:

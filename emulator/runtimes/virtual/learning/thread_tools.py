@@ -3,17 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....layout import Layout
-from ....learning.learners.cut_learner import DeviceNetwork
-from ....learning.learners.device_graph import DeviceGraph
 from ....learning.learners.graph import GraphEvaluator, GraphLearner
-from ....learning.learners.numpy import NumpyEvaluator, NumpyLearner
-from ....learning.learners.numpy_cut import NumpyDevice
+from ....learning.learners.numpy import NumpyEvaluator, NumpyLearner, NumpyStages
+from ....learning.learners.staged_graph import StagedGraph
+from ....learning.learners.staged_learner import StagedNetwork
 from ....vectors import Vector
 
 Inputs: TypeAlias = NDArray[np.float32]
@@ -41,7 +40,7 @@ class ThreadTools:
 
     learner: ThreadLearner
     evaluator: ThreadEvaluator
-    part: DeviceNetwork[Any] | None = None
+    part: StagedNetwork | None = None
     """The layers before the cut of a model; None if devices compute whole models."""
 
 
@@ -57,10 +56,10 @@ def tools_factory(
         return lambda: ThreadTools(
             NumpyLearner(layout),
             NumpyEvaluator(layout),
-            NumpyDevice(layout, cut) if cut else None,
+            NumpyStages(layout, cut) if cut else None,
         )
     if graph is None:
         raise TypeError("TensorFlow needs an exported model")
     return lambda: ThreadTools(
-        GraphLearner(graph), GraphEvaluator(graph), DeviceGraph(graph, cut) if cut else None
+        GraphLearner(graph), GraphEvaluator(graph), StagedGraph(graph, cut) if cut else None
     )

@@ -14,7 +14,7 @@ from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.graph import GraphEvaluator, GraphLearner
 from emulator.learning.learners.own_export import own_model, ready
-from emulator.learning.learners.staged_graph import LayeredGraph
+from emulator.learning.learners.staged_graph import StagedGraph
 from emulator.learning.models import OwnModel
 from emulator.learning.models.own_model import ModelSource
 from emulator.learning.models.task import Task
@@ -88,7 +88,7 @@ def test_layers_apart_have_the_same_gradient(name: str) -> None:
     model = exported(name)
     theta, (x, y) = model.initial(0), batch(model.task)
     whole, loss = GraphLearner(model.folder).gradient(theta, x, y)
-    layered = LayeredGraph(model.folder)
+    layered = StagedGraph(model.folder)
     layered.begin(x, y)
     for number, place in enumerate(model.layout.layers, 1):
         layered.forward(number, theta[place])
@@ -175,7 +175,7 @@ def test_noise_is_seeded_by_device_and_step() -> None:
     assert np.array_equal(*gradients)  # a device's step, drawn again
     slopes = [*gradients[0], *(learner.gradient(theta, x, y, *noise)[0] for noise in other)]
     assert len({slope.tobytes() for slope in slopes}) == 6
-    layered = LayeredGraph(model.folder)
+    layered = StagedGraph(model.folder)
     layered.begin(x, y, *first[1])
     for number, place in enumerate(model.layout.layers, 1):
         layered.forward(number, theta[place])
