@@ -81,7 +81,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "costs/calibration",
             "cli",
             "learning/learners/device.py",
-            "learning/learners/segments.py",
+            "learning/learners/staged_learner.py",
             "sweeps",
         },
         *{"world/emulated_clock.py", "world/pace.py"},  # which the nodes of a run use
