@@ -32,7 +32,7 @@ class Stage:
         return cls(tuple(plain["inputs"]), tuple(plain["outputs"]))
 
 
-class StagedModel(NamedTuple):
+class ModelStages(NamedTuple):
     """Names of the tensors of an exported model."""
 
     layout: Layout
@@ -90,10 +90,10 @@ class StagedModel(NamedTuple):
         return passes
 
 
-def read(folder: Path) -> StagedModel:
+def read(folder: Path) -> ModelStages:
     """Return the names of the model exported to `folder`."""
     about = json.loads((folder / STAGES).read_bytes())
-    return StagedModel(
+    return ModelStages(
         read_layout(folder),
         about["thetas"],
         about["examples"],
