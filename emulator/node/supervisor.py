@@ -18,7 +18,7 @@ from ..errors import DeploymentError
 from ..machine.open_files import raise_limit
 from ..world import verbs
 from ..world.battery import BatteryConstants
-from ..world.faults.powers import perform
+from ..world.powers import perform
 from ..world.verbs import Setting
 from . import config, orders, supervisor_reports
 from .battery_feed import BatteryFeed

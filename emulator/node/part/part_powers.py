@@ -8,7 +8,7 @@ from functools import partial
 from ...shaping.apply import apply
 from ...shaping.command import Command
 from ...transport.wake_up import wake_queues
-from ...world.faults.fault_counts import FaultCounts
+from ...world.fault_counts import FaultCounts
 from ...world.links import reshaping
 from ...world.links.link import Link
 from ...world.links.link_course import link_course

@@ -17,8 +17,8 @@ from docker.errors import APIError, NotFound
 from ....world import verbs
 from ....world.cpu_quota import throttled
 from ....world.emulated_clock import UNDILATED, EmulatedClock
-from ....world.faults.fault_counts import FaultCounts
-from ....world.faults.powers import perform
+from ....world.fault_counts import FaultCounts
+from ....world.powers import perform
 from ....world.verbs import Action, Setting
 from ..configs import spec
 from ..configs.spec import USUAL_PERIOD, cpu_quota

@@ -6,8 +6,8 @@ from ....log.records import made
 from ....log.records.fault_records import OverlapRecord
 from ....log.writing import RunLog, microseconds
 from ....world import verbs
-from ....world.faults.fault_counts import FaultCounts
-from ....world.faults.powers import perform
+from ....world.fault_counts import FaultCounts
+from ....world.powers import perform
 from ....world.verbs import Action, Setting
 from ..clock.heap import Heap
 from ..server.channel import Channel

@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from ..verbs import Setting, row
+from .verbs import Setting, row
 
 
 class NodePowers(Protocol):

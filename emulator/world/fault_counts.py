@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from ..verbs import VERBS, begins, row
+from .verbs import VERBS, begins, row
 
 
 class FaultCounts:
