@@ -12,8 +12,8 @@ from typing import Self, TypeAlias
 import zmq
 
 from ..core import wire
+from ..core.framing import Form
 from ..core.wire import checksum
-from ..core.wire.framing import Form
 from ..core.wire.messages import Message
 from ..core.worker.heartbeat import Heartbeat
 from ..errors import WireError

@@ -14,8 +14,8 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 
 from ..core import wire
+from ..core.framing import Form, framed
 from ..core.wire import checksum
-from ..core.wire.framing import Form, framed
 from ..core.wire.messages import Request
 from ..core.worker.heartbeat import Heartbeat
 from ..errors import WireError

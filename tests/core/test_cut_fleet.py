@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from emulator.core import assembly
+from emulator.core.framing import Form
 from emulator.core.plan import Cut
-from emulator.core.wire.framing import Form
 from emulator.core.wire.messages import Hello
 from emulator.learning.learners.numpy import NumpyLearner
 from emulator.synchronization import (

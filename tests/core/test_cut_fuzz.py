@@ -17,7 +17,7 @@ from emulator.codecs import Dense
 from emulator.core import wire
 from emulator.core.cut.activation_values import ActivationCoding
 from emulator.core.cut.crossing_checks import ExampleSizes
-from emulator.core.cut.cut_exchange import CutExchange
+from emulator.core.cut.cut_exchange import CutExchange, CutPlan
 from emulator.core.plan import Cut
 from emulator.core.server.parameter_server import ParameterServer
 from emulator.core.server.parameters import Parameters
@@ -76,9 +76,8 @@ def made(cut: Cut) -> tuple[ParameterServer, CutExchange]:
     def parameters(layout: Layout) -> Parameters:
         return Parameters(np.zeros(layout.size, F), 0.5, Constant().start(layout))
 
-    exchange = CutExchange(
-        cut, SIZES, Counting(), parameters(SERVER), SERVER, lambda node: ROWS[node]
-    )
+    plan = CutPlan(cut, SIZES, SERVER, lambda node: ROWS[node])
+    exchange = CutExchange(plan, Counting(), parameters(SERVER))
     server = made_server(
         parameters(DEVICES),
         layout=DEVICES,

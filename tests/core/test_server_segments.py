@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from emulator.codecs import Dense, SignSGD, StatelessEncoder, TopK
 from emulator.core import wire
-from emulator.core.wire.framing import Form
+from emulator.core.framing import Form
 from emulator.core.wire.messages import (
     Bye,
     Diverged,

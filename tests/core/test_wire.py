@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core import wire
-from emulator.core.wire.framing import Form
+from emulator.core.framing import Form
 from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,

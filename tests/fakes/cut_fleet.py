@@ -19,8 +19,8 @@ from emulator.core.cut import cut_assembly
 from emulator.core.cut.activation_values import DeviceCoder
 from emulator.core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
 from emulator.core.cut.cut_worker import cut_worker
+from emulator.core.framing import PLAIN, Form
 from emulator.core.plan import Cut, Plan, WorkerPlan
-from emulator.core.wire.framing import PLAIN, Form
 from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,

@@ -5,8 +5,8 @@ from random import Random
 import numpy as np
 
 from emulator import codecs, plugins
+from emulator.core.framing import Form
 from emulator.core.plan import Durability, Plan, WorkerPlan
-from emulator.core.wire.framing import Form
 from emulator.core.wire.messages import (
     Diverged,
     Hello,

@@ -16,9 +16,9 @@ import pytest
 
 from emulator import modulation, optimizers, plugins
 from emulator.codecs import TopK
+from emulator.core.framing import Form
 from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.core.server.parameters import Parameters
-from emulator.core.wire.framing import Form
 from emulator.core.worker.heartbeat import Heartbeat
 from emulator.layout import Layout, Variable
 from emulator.learning import models

@@ -12,7 +12,7 @@ from ..plan import Cut, Plan
 from ..server.parameters import State
 from .activation_values import ActivationCoding
 from .crossing_checks import ExampleSizes
-from .cut_exchange import PATIENCE, CutExchange
+from .cut_exchange import PATIENCE, CutExchange, CutPlan
 
 
 def cut_exchange(
@@ -26,19 +26,17 @@ def cut_exchange(
     cut, model = plan.worker.cut, models.find(plan.model)
     assert cut is not None
     groups, patience = _meetings(plan)
-    return CutExchange(
+    cut_plan = CutPlan(
         cut,
         example_sizes(model, cut),
-        part,
-        state,
         model.layout.part(cut.server(model.layout)),
         plan.worker.batch_of,
         groups=groups,
         patience=patience,
         by_name=plan.by_name,
         form=plan.worker.form,
-        coding=coding,
     )
+    return CutExchange(cut_plan, part, state, coding)
 
 
 def example_sizes(model: Model, cut: Cut) -> ExampleSizes:

@@ -9,6 +9,7 @@ answered without a gradient, so that the device pulls again at once instead of a
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -18,9 +19,9 @@ from ...layout import Layout
 from ...learning.learners.base import ServerPart
 from ...plugins.stateful import Held, Stateful
 from .. import wire
+from ..framing import PLAIN, Form
 from ..plan import Cut
 from ..server.parameters import State
-from ..wire.framing import PLAIN, Form
 from ..wire.messages import (
     ActivationGradient,
     Activations,
@@ -74,6 +75,25 @@ class CutStep(NamedTuple):
 _NOTHING = CutStep([], [])
 
 
+@dataclass(frozen=True)
+class CutPlan:
+    """The part of a run's plan that says how activations cross the cut."""
+
+    cut: Cut
+    sizes: ExampleSizes
+    layout: Layout
+    """Layout of the server's layers."""
+    batch_of: Callable[[str], int]
+    """Returns the number of examples in a device's mini-batches."""
+    groups: Iterable[Collection[str]] = ()
+    """Groups of devices that pass together. Devices without a group pass at once."""
+    patience: float = PATIENCE
+    """Seconds after which the missing devices of a group are given up."""
+    by_name: bool = False
+    """Whether the gradients of a step are summed in the order of the devices' names."""
+    form: Form = PLAIN
+
+
 class CutExchange(Stateful):
     """Takes activations and gradients by logits, and makes the steps of the server's layers."""
 
@@ -81,36 +101,25 @@ class CutExchange(Stateful):
 
     def __init__(
         self,
-        cut: Cut,
-        sizes: ExampleSizes,
+        plan: CutPlan,
         part: ServerPart,
         parameters: State,
-        layout: Layout,
-        batch_of: Callable[[str], int],
-        *,
-        groups: Iterable[Collection[str]] = (),
-        patience: float = PATIENCE,
-        by_name: bool = False,
-        form: Form = PLAIN,
         coding: ActivationCoding | None = None,
     ) -> None:
-        """Keep the `parameters` of the server's layers, of `layout`, which `part` computes.
+        """Keep the `parameters` of the server's layers, which `part` computes.
 
-        `batch_of` returns the number of examples in a device's mini-batches. The devices of each of
-        `groups` pass together; after `patience` seconds the missing are given up. Devices without a
-        group pass at once. With `by_name` the gradients of a step are summed in the order of the
-        devices' names. `coding` takes the place of the cut's coding.
+        `coding` takes the place of the cut's coding.
         """
-        self.parameters, self.layout = parameters, layout
-        coding = coding or ActivationCoding(cut.values)
-        self._labels_sent = cut.labels == "sent"
-        self._checks = CutChecks(sizes, coding, labels_sent=self._labels_sent)
+        self.parameters, self.layout = parameters, plan.layout
+        coding = coding or ActivationCoding(plan.cut.values)
+        self._labels_sent = plan.cut.labels == "sent"
+        self._checks = CutChecks(plan.sizes, coding, labels_sent=self._labels_sent)
         self._layers = ServerLayers(parameters, part, coding)
-        self._gate: ActivationGate[SentActivations] = ActivationGate(groups, patience)
-        self._rounds = LogitRounds(patience)
+        self._gate: ActivationGate[SentActivations] = ActivationGate(plan.groups, plan.patience)
+        self._rounds = LogitRounds(plan.patience)
         self._given_up: list[str] = []  # with their logits, since the last `take_given_up`
-        self._batch_of, self._by_name = batch_of, by_name
-        self._form = form
+        self._batch_of, self._by_name = plan.batch_of, plan.by_name
+        self._form = plan.form
         self._phases: dict[str, _Phase] = {}  # by device that has a model
 
     # -- phases of devices -----------------------------------------------------------------------

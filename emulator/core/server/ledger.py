@@ -31,7 +31,7 @@ from ...synchronization.missed_steps import LeftOutCount
 from ...vectors import Gradient
 from .. import wire
 from ..cut.cut_exchange import Passed
-from ..wire.framing import PLAIN, Form
+from ..framing import PLAIN, Form
 from ..wire.messages import (
     ModelReply,
     ModelSegment,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from ....core import wire
-from ....core.wire.framing import PLAIN, Form
+from ....core.framing import PLAIN, Form
 from ....core.wire.messages import Again, Pull, Request, Score, Update, UpdateSegment
 from ....core.worker.question_pace import QuestionPace
 from ..clock.heap import Heap

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 
 from ....core import wire
+from ....core.framing import PLAIN, Form
 from ....core.server.parameter_server import ParameterServer
 from ....core.server.seen_pushes import SeenPushes
-from ....core.wire.framing import PLAIN, Form
 from ....core.wire.messages import (
     Again,
     ModelReply,
