@@ -184,9 +184,45 @@ def _is_in(place: str, rooms: set[str]) -> bool:
 # -- names ---------------------------------------------------------------------------------------
 
 
-def test_the_root_is_small_enough_to_read() -> None:
-    markers = {"__pycache__", "__init__.py", "__main__.py", "py.typed"}
-    assert len({path.name for path in PACKAGE.iterdir()} - markers) <= 31
+FAMILIES = {
+    *("aggregation", "codecs", "modulation", "optimizers", "pulls", "schedules"),
+    *("synchronization", "world/faults"),
+}
+"""Folders of plugins, one file each: there may be any number of these."""
+MARKERS = {"__pycache__", "__init__.py", "__main__.py", "py.typed"}
+
+
+def test_the_root_has_at_most_24_entries_beside_the_families_of_plugins() -> None:
+    assert len({path.name for path in PACKAGE.iterdir()} - MARKERS - FAMILIES) <= 24
+
+
+def test_every_folder_has_at_most_20_entries() -> None:
+    """So a reader sees all rooms of a floor at once, and finds the right one by its name."""
+    full = {}
+    for folder in (*PACKAGE.rglob("*/"), *(ROOT / "analysis").rglob("*/")):
+        entries = {path.name for path in folder.iterdir()} - MARKERS
+        named = folder.relative_to(PACKAGE if PACKAGE in folder.parents else ROOT).as_posix()
+        if len(entries) > 20 and named not in FAMILIES and "__pycache__" not in folder.parts:
+            full[named] = len(entries)
+    assert full == {}
+
+
+def test_no_function_takes_over_8_parameters() -> None:
+    """Values that travel together are a dataclass, such as `Plan` or `RunFacts`."""
+    wide = {
+        f"{path.relative_to(ROOT)}: {node.name}"
+        for path in (*FILES, *(ROOT / "analysis").rglob("*.py"))
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if len(_parameters(node)) > 8 and not node.decorator_list
+    }
+    assert wide == set()
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    arguments = function.args
+    names = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return [name.arg for name in names if name.arg not in ("self", "cls")]
 
 
 def test_no_two_modules_share_a_name() -> None:
