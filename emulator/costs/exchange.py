@@ -212,11 +212,15 @@ def _fastest(link: Link) -> Link:
 
 
 def _fastest_side(side: Side) -> Side:
-    """Return `side` without changes, with the largest rate and the least delay of its course."""
+    """Return a plain side with the largest rate and the least delay of the course of `side`.
+
+    Jitter, losses and overtaking packets are left out: they may not fit to that rate and delay.
+    """
     if not side.changes:
         return side
     sides = side_course(side).sides
     rates = [each.rate for each in sides if each.rate is not None]
     fastest = max(rates) if len(rates) == len(sides) else None
     least = min(each.delay for each in sides)
-    return replace(side, rate=fastest, delay=least, jitter=type(least)(0), steps=(), trace=None)
+    overhead = side.overhead if fastest is not None else 0
+    return Side(rate=fastest, delay=least, setup=side.setup, overhead=overhead)

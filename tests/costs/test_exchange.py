@@ -8,7 +8,7 @@ import pytest
 from emulator.checks.deadlines import _update_times
 from emulator.costs.compute_groups import _iteration_times
 from emulator.costs.cut_traffic import cut_traffic
-from emulator.costs.exchange import exchanges, lower_bounds, update_sizes
+from emulator.costs.exchange import _fastest_side, exchanges, lower_bounds, update_sizes
 from emulator.costs.host_dilation import core_demand
 from emulator.costs.layer_costs import device_costs
 from emulator.costs.prediction import hardware_efficiency
@@ -117,3 +117,24 @@ def test_a_lower_bound_is_of_a_link_at_its_fastest() -> None:
     up = lower_bounds(loads(changing))["home"].up
     assert up.rate == pytest.approx(400e3) and up.delay == 0.008
     assert lower_bounds(loads(SCENARIO))["home"].up == exchanges(loads(SCENARIO))["home"].up
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "jitter: 1ms, distribution: pareto, correlation: 50%",
+        "reorder: 2%, gap: 3",
+        "overhead: 8, limit: 50",
+        "jitter: 1ms, duplicate: 1%, corrupt: 1%",
+    ],
+)
+def test_a_lower_bound_takes_the_best_moment_of_a_link_with_any_keys(keys: str) -> None:
+    steps = "steps: [{at: 1s, rate: 4mbit}, {at: 2s, delay: 9ms}]"
+    link = f"link: {{up: {{rate: 2mbit, delay: 30ms, setup: 5ms, {keys}, {steps}}},"
+    plain = SCENARIO.replace("link: {up: {rate: 2mbit, delay: 30ms, setup: 5ms},", link)
+    assert plain != SCENARIO
+    up = lower_bounds(loads(plain))["home"].up
+    paid = 1522 / 1514 if "overhead" in keys else 1.0
+    assert up.delay == pytest.approx(0.009) and up.setup == pytest.approx(0.008)
+    assert lower_bounds(loads(SCENARIO))["home"].up.pace >= up.pace
+    assert _fastest_side(loads(plain).devices[0].link.up).net_rate == pytest.approx(4e6 / paid)

@@ -160,7 +160,7 @@ def test_what_any_point_refuses_is_said_before_a_step_is_measured(
     def measured(*anything: object, **more: object) -> None:
         raise AssertionError("calibrated before all points were looked at")
 
-    monkeypatch.setattr("emulator.costs.computing_times.calibrated", measured)
+    monkeypatch.setattr("emulator.costs.calibration.calibrated", measured)
     text = SCENARIO.replace("learner: none, step: 10ms, boot: 1s", "learner: numpy")
     sweep_file.write_text(text)
     chosen = "training={dataset: mnist, model: mnist-cnn, codec: dense}"
