@@ -124,7 +124,7 @@ class Rounds(Stateful, Generic[A]):
         if arrivals:  # else there is no step, and the model stays current
             self._training.clear()
             # a device is left out of the rounds for which it was drawn
-            late = (self._given_up & self._drawn).difference(arrived)
+            late = sorted((self._given_up & self._drawn).difference(arrived))
             self._left_out.give_up(late)
             self._left_out.step()
             for node in late:
