@@ -64,11 +64,11 @@ class StagedGraph:
         self._unread = unread_after(stages)
         self._graph = graph = LoadedGraph((folder / LAYERS).read_bytes())
         self._runs = [PartialRun(graph, stage.inputs, stage.outputs) for stage in stages]
-        self._loss = PartialRun(
-            graph, [model.logits.name, model.examples[1]], [model.loss, model.logits.slope]
-        )
-        slopes = self._crossing.slopes if self._crossing else []
-        fed = [*model.thetas[: cut or count], *model.examples, *slopes, model.logits.name]
+        fed = [*model.thetas[: cut or count], *model.examples]
+        if self._crossing is not None:  # only then the loss may be of logits that the server sends
+            given, slope = [model.logits.name, model.examples[1]], model.logits.slope
+            self._loss = PartialRun(graph, given, [model.loss, slope])
+            fed += [*self._crossing.slopes, model.logits.name]
         self._feeds = {name: Feed() for name in fed}
         self._tensors: dict[str, int] = {}  # handles of fed and computed tensors
         self._next = len(self._runs)  # number of the pass that may run
