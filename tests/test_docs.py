@@ -41,6 +41,21 @@ def test_paths_exist(page: Path) -> None:
     assert {path for path in named if not any(ROOT.glob(path))} == set()
 
 
+MODULES = r"`((?:\w+/)+\w+\.py)`"
+"""A module in the text of a page or a docstring, by its place in the repository or in a package."""
+TEXTS = [*PAGES, *(path for top in ("emulator", "analysis") for path in (ROOT / top).rglob("*.py"))]
+
+
+def test_modules_exist_that_pages_and_docstrings_name() -> None:
+    packages = (ROOT, ROOT / "emulator", ROOT / "emulator" / "scenario", ROOT / "analysis")
+    assert {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in TEXTS
+        for name in re.findall(MODULES, path.read_text())
+        if name not in EXAMPLES and not any((package / name).is_file() for package in packages)
+    } == set()
+
+
 @BY_PAGE
 def test_commands_exist(page: Path) -> None:
     text = page.read_text()

@@ -4,7 +4,7 @@ Every command uses this table: `emulate check` prints all findings; `run`, `swee
 `compare --runtimes` and the functions of Python tell the warnings, and raise an error with the
 refusals before anything is created or calibrated. The Docker engine is not asked here: `emulate
 doctor` asks the engine. Mistakes that lie in the file alone are found as it is read, with their
-lines, in `scenario/reading/`; keys that a runtime ignores stand in `scenario/unkept`.
+lines, in `scenario/reading/`; keys that a runtime ignores stand in `scenario/unkept.py`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -21,7 +21,7 @@ of two devices with the models of scenarios/own (tests/containers/test_own_plugi
 
 SERVER = 264 << 20
 """Bytes for the parameter server: the model, queued messages, and 64 MiB of snapshots that wait for
-the evaluator (`core/evaluations.py`). The modulation's memory comes on top."""
+the evaluator (`core/server/evaluations.py`). The modulation's memory comes on top."""
 
 EVALUATOR = 400 << 20
 """Bytes for the evaluator: a worker's, the test set, and the activations of a large batch."""

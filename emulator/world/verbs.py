@@ -1,10 +1,10 @@
 """The table of verbs: the things a runtime can do to a node of a running world.
 
 Faults speak in these verbs only, so a new fault needs no new code in a runtime. A new verb is a row
-of `VERBS` and its methods in `NodePowers` or `EnginePowers` (powers.py), one to do it and
+of `VERBS` and its methods in `NodePowers` or `EnginePowers` (`world/powers.py`), one to do it and
 one to undo it, in each runtime. A verb that a worker plays by itself has its effect in
-`faults/self_played.py`, for all runtimes. The table stands beside the faults, not among them: each
-command reads it, and the package of the faults loads every kind.
+`world/faults/self_played.py`, for all runtimes. The table stands beside the faults, not among them:
+each command reads it, and the package of the faults loads every kind.
 """
 
 from collections.abc import Mapping

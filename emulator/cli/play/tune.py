@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from ...sweeps.tuning import Tuned
 
 _BASELINES = ("fixed-sync", "fixed-async", "tuned-sync", "tuned-async", "exhaustive")
-"""Names of `sweeps/tuning/baselines.py`, without an import of everything below; a test compares."""
+"""Names of baselines as in `sweeps/tuning/playing/comparison.py`, without an import of everything
+below; a test compares."""
 
 
 def _length(context: click.Context, option: click.Parameter, text: str | None) -> Any:

@@ -39,8 +39,8 @@ _PATH = rf"/|\.(npz|csv|parquet)$|{NAME}"
 class NameOrData:
     """Reads one of the names in `known`, a table of names and descriptions, or an OwnDataset.
 
-    The path alone stands for a mapping with the key `file`: `reading/dataset_files.py` puts the
-    mapping in the path's place, so the reader does not see the path alone.
+    The path alone stands for a mapping with the key `file`: `reading/data_and_model_files.py`
+    puts the mapping in the path's place, so the reader does not see the path alone.
     """
 
     def __init__(self, known: dict[str, str]) -> None:
