@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes, value_width
 from ..scenario import Scenario
-from ..scenario.sections.fully_connected import layer_names
+from ..scenario.sections.cut_section import layer_names
 from .compute_groups import dealt_sizes
 from .exchange import pulled, pushed
 

@@ -46,7 +46,7 @@ from ..wire.messages import (
 )
 from .evaluations import Snapshot
 from .group_updates import GroupUpdates
-from .refusals import Refusals, Tally
+from .refusal_counts import Refusals, Tally
 from .seen_pushes import SeenPushes
 
 

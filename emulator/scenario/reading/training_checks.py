@@ -20,7 +20,7 @@ from ...synchronization import (
 from ...synchronization.barrier import Barrier
 from ...synchronization.rounds import clients_per_round
 from ...world.stop_conditions import CONDITIONS
-from ..sections.fully_connected import FullyConnected, cut_layer
+from ..sections.cut_section import FullyConnected, cut_layer
 from ..sections.training_section import AggregationField, CodecField, SynchronizationField
 from .data_and_model_files import known_data, known_model
 from .document import Document

@@ -26,9 +26,9 @@ from ...pulls import AnyPull, WholeModel
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import Asynchronous, local_training
 from ..algorithms import ALGORITHMS, name_of
+from .cut_section import FullyConnected, layer_names
 from .devices import Section
 from .fields import Kinds, Name, NamedOr, NameOrReference
-from .fully_connected import FullyConnected, layer_names
 
 _NAME, _OWN = "a name", "data of one's own"
 _REMEDY = ", nor a path, as ./data.npz, ./table.csv, ./images/ or ./file.py:function"
