@@ -1,7 +1,7 @@
 """A battery: energy for a device, and a charger with a daily schedule.
 
 Times are seconds since the run's zero. Between two calls the device draws a constant power, so each
-answer is exact.
+answer is exact. A scenario gives a device a battery by the fault `world/faults/energy.py`.
 """
 
 import math

@@ -1,4 +1,8 @@
-"""Counters of repeated events: 100,000 refusals of a node take few lines of the log."""
+"""Counters of repeated events: 100,000 refusals of a node take few lines of the log.
+
+The reasons are worded where a message is checked: in `receive` and `handle` of the parameter
+server, in the exchanges with workers, and in the codecs.
+"""
 
 import re
 from collections.abc import Iterator

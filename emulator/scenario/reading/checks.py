@@ -1,7 +1,8 @@
 """Checks across several keys: repeated names, faults without a target, parts that do not fit.
 
-The checks read the plain data and ignore values that cannot be read, so their mistakes are reported
-together with the mistakes in single values.
+These are mistakes of the file alone, found as it is read, with their lines; `checks/preflight.py`
+has the checks of a sound scenario. The checks read the plain data and ignore values that cannot be
+read, so their mistakes are reported together with the mistakes in single values.
 """
 
 from collections.abc import Iterator
