@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -54,6 +55,26 @@ def test_modules_exist_that_pages_and_docstrings_name() -> None:
         for name in re.findall(MODULES, path.read_text())
         if name not in EXAMPLES and not any((package / name).is_file() for package in packages)
     } == set()
+
+
+@pytest.mark.parametrize(
+    ("page", "package"),
+    [
+        ("add-a-codec.md", "emulator.codecs"),
+        ("add-a-failure-profile.md", "emulator.world.faults"),
+        ("add-a-figure.md", "analysis.figures"),
+    ],
+)
+def test_code_of_pages_imports_names_that_exist(page: str, package: str) -> None:
+    lines = re.findall(r"^from (\.+[\w.]*) import (.*)$", (ROOT / "docs" / page).read_text(), re.M)
+    missing = {
+        f"{module}: {name}"
+        for module, names in lines
+        for name in names.split(", ")
+        if module != ".half"  # the file that the page has the reader write
+        if not hasattr(import_module(module, package), name)
+    }
+    assert lines and missing == set()
 
 
 @BY_PAGE
