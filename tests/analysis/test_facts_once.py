@@ -65,7 +65,7 @@ def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_fact_of_a_run_is_computed_once_for_a_report(folder: Path) -> None:
     with Profile() as profile:
         report(folder)
-    del profile.frames["facts.known"]  # `fact` itself, which returns the kept value
+    del profile.frames["runs.known"]  # `fact` itself, which returns the kept value
     assert {name for name, count in profile.frames.items() if count > 1} == set()
     facts = ["faults.outages", "faults.actions", "traffic.rates"]
     facts += ["devices.devices", "reconcile.reconcile", "pushes.by_kind", "link_rates.link_use"]
