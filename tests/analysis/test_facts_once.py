@@ -47,6 +47,8 @@ class Profile:
         if event != "return" or not code.co_filename.startswith(PACKAGE) or "<" in code.co_name:
             return
         name = f"{Path(code.co_filename).stem}.{code.co_name}"
+        if frame.f_back and frame.f_back.f_code.co_name == code.co_name == "table":
+            return  # a figure's table, made of the one that it refines
         self.calls[name] += 1
         arguments = code.co_varnames[: code.co_argcount]
         if arguments == ("run",) and isinstance(value, pd.DataFrame | pd.Series):
