@@ -5,6 +5,8 @@ from statistics import mean
 
 import pytest
 
+from tests.containers.host_pace import at_most_twice
+
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
 
 BOUNDS = [(4, 14), (18, 33), (37, 58)]
@@ -33,17 +35,22 @@ NODES = ("stepping", "tracing")
 
 
 def test_both_runtimes_agree_on_a_changing_link(play):
-    docker, virtual = play(TEXT), play(TEXT, "--on", "virtual")
-    assert docker.summary["outcome"] == virtual.summary["outcome"] == "success"
-    for node in NODES:
-        for begin, end in BOUNDS:
-            real, exact = (cycle(run, node, begin, end) for run in (docker, virtual))
-            print(f"{node} {begin} to {end} s: {real:.4f} s, in virtual time {exact:.4f} s")
-            assert real == pytest.approx(exact, rel=0.1), (node, begin, end)
-    late = [record["late"] for record in docker.said("link_change")]
-    print("late", late)
-    assert {record["node"] for record in docker.said("link_change")} == set(NODES)
-    assert max(late) < 0.1
+    virtual = play(TEXT, "--on", "virtual")
+
+    def agrees():
+        docker = play(TEXT)
+        assert docker.summary["outcome"] == virtual.summary["outcome"] == "success"
+        for node in NODES:
+            for begin, end in BOUNDS:
+                real, exact = (cycle(run, node, begin, end) for run in (docker, virtual))
+                print(f"{node} {begin} to {end} s: {real:.4f} s, in virtual time {exact:.4f} s")
+                assert real == pytest.approx(exact, rel=0.1), (node, begin, end)
+        late = [record["late"] for record in docker.said("link_change")]
+        print("late", late)
+        assert {record["node"] for record in docker.said("link_change")} == set(NODES)
+        assert max(late) < 0.1
+
+    at_most_twice(agrees)
 
 
 def cycle(run, node, begin, end):
