@@ -57,7 +57,7 @@ def warning(place: str, why: str) -> Finding:
 
 
 def raised(action: Callable[[], object], *kinds: type[EmulatorError]) -> list[Finding]:
-    """Return the error of `kinds` that `action` raises as a finding; none if it raises none."""
+    """Call `action`; return an error of `kinds` that it raises as a finding, else an empty list."""
     try:
         action()
     except kinds as error:
@@ -123,7 +123,7 @@ class Situation:
 
     @cached_property
     def capacity(self) -> HostCapacity:
-        """What the host has."""
+        """Cores, free memory and free disk space of the host."""
         host, free = self.host, disk_usage(".").free
         return HostCapacity(host.cores, host.available, self.scenario.dilation, free)
 

@@ -25,7 +25,7 @@ TOLERANCE = 0.1
 
 
 def containers_here() -> list[Finding]:
-    """Refuse containers on a system that has none."""
+    """Refuse a run in containers on a system that cannot start containers."""
     why = lacks_containers()
     return [Finding("error", "", why, HostError)] if why else []
 

@@ -141,9 +141,9 @@ class StagedGraph:
         self._tensors[name] = self._feeds[name].fill(value)
 
     def _run(self, number: int, results: Sequence[str]) -> dict[str, Array]:
-        """Make a pass; return those of `results` that it computes.
+        """Run pass `number`; return the arrays of `results` that the pass computes, by name.
 
-        They are views of memory that is not written again.
+        The arrays are views of memory that is not written again.
         """
         if number != self._next:
             raise ValueError(f"pass {number} of {len(self._runs)} cannot follow {self._next - 1}")
