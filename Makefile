@@ -63,7 +63,7 @@ data: $(INSTALLED) ## get the data sets: MNIST, Fashion-MNIST, digits and senten
 	@$(BIN)/emulate data
 
 bench: engine $(INSTALLED) data images ## measure updates per second, plain and encrypted, beside their upper bounds
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.benchmarks
 
 fuzz: $(INSTALLED) ## send servers 1,100,000 hostile messages beside honest work, 12 minutes (docs/performance.md)
 	$(BIN)/python -m tests.hostile
@@ -72,7 +72,7 @@ soak: engine $(INSTALLED) data images ## watch memory, descriptors and files for
 	$(BIN)/python -m tests.soak --docs docs
 
 lowest: $(INSTALLED) ## install the lowest versions that pyproject.toml allows, and use them: 2 minutes, 2 GB
-	$(BIN)/python -m tests.fresh_install
+	$(BIN)/python -m tests.installing.fresh_install
 
 table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
 table-residual: ## compare AdaComp by residuals with dense training, two models (docs/residual.md)

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from tests.fakes.installed_wheel import installed, typed
-from tests.fakes.made_up_sweeps import SCENARIO
-from tests.fakes.synthetic_run import two_runs
+from tests.fakes.installing.installed_wheel import installed, typed
+from tests.fakes.runs.synthetic_run import two_runs
+from tests.fakes.sweeps.made_up_sweeps import SCENARIO
 from tests.fakes.typed_commands import Emulate, Said
 from tests.layers import ROOT
 

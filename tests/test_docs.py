@@ -13,7 +13,7 @@ import pytest
 from emulator.cli.entry import commands
 from emulator.layout import Layout, Variable
 from emulator.scenario import loads
-from tests.fakes.doc_blocks import blocks
+from tests.fakes.installing.doc_blocks import blocks
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

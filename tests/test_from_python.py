@@ -14,7 +14,7 @@ import emulator
 from analysis import TABLES, RunError, load
 from emulator.cli.play.python_calls import as_yaml
 from emulator.errors import ScenarioError
-from tests.fakes.synthetic_run import Synthetic
+from tests.fakes.runs.synthetic_run import Synthetic
 from tests.fakes.virtual_world import SCENARIO, digits
 
 ROOT = Path(__file__).parents[1]

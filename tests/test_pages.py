@@ -14,8 +14,8 @@ import pytest
 
 from emulator.learning.datasets import store
 from emulator.runtimes.docker.images.libraries import BASE
-from tests.fakes.installed_wheel import Typed
-from tests.fakes.played_page import PlayedPage
+from tests.fakes.installing.installed_wheel import Typed
+from tests.fakes.installing.played_page import PlayedPage
 from tests.layers import ROOT
 
 LAB = """name: lab
@@ -58,7 +58,7 @@ def own_files(folder: Path) -> None:
         shutil.copy(ROOT / "scenarios" / "own" / name, folder / name)
 
 
-CONTAINERS = "plays in containers: tests/test_wheel.py does that"
+CONTAINERS = "plays in containers: tests/installing/test_wheel.py does that"
 PAGES = [
     PlayedPage(
         "own-plugin.md",

@@ -169,7 +169,7 @@ def test_a_wheel_brings_one_name_and_draws_reports(tmp_path: Path) -> None:
     assert node_image.digest(site / "emulator") == node_image.digest(ROOT / "emulator")
     folder = site / "emulator" / "scenarios"
     assert {str(path.relative_to(folder)) for path in folder.rglob("*.yaml")} >= _scenarios()
-    made = "from tests.fakes.synthetic_run import main; main()"
+    made = "from tests.fakes.runs.synthetic_run import main; main()"
     subprocess.run([sys.executable, "-c", made, str(tmp_path / "run")], check=True, cwd=ROOT)
     places = [str(foreign_analysis(tmp_path)), str(site)]
     code = f"import sys; sys.path[:0] = {places}; from emulator.cli import main; main()"

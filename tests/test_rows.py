@@ -15,8 +15,8 @@ from emulator.learning.datasets import DATASETS
 from emulator.world import faults
 from tests.aggregation.test_aggregation import TABLE as AGGREGATIONS
 from tests.codecs.test_value_codings import EXACT
-from tests.fakes.codec_table import ROWS
-from tests.fakes.stateless_codecs import TABLE as STATELESS
+from tests.fakes.codecs.codec_table import ROWS
+from tests.fakes.codecs.stateless_codecs import TABLE as STATELESS
 from tests.learning.datasets.test_datasets import FIRST
 from tests.learning.models.test_models import KINDS, SIZES
 from tests.modulation.test_modulation import TABLE as MODULATIONS
@@ -37,7 +37,7 @@ FAMILIES = {  # name: package, its plugin classes, the plugins in its tests' tab
         codecs,
         get_args(codecs.AnyCodec),
         [*_plugins(STATELESS), *(row.codec for row in ROWS.values())],
-        "TABLE in tests/fakes/stateless_codecs.py or ROWS in tests/fakes/codec_table.py",
+        "TABLE in tests/fakes/codecs/stateless_codecs.py or ROWS in codec_table.py beside it",
     ),
     "modulation": (
         modulation,

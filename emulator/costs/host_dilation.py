@@ -31,9 +31,9 @@ PACKET, FRAME = 120e-6, 17e-6
 """Seconds of a core for each packet of a message on a path with a rate, and on any shaped path at
 least for each frame: of the box, the kernel's interrupts and ZeroMQ's threads at both ends.
 Measured with the box: 60 µs for a frame where TCP made packets of two (`python -m
-tests.benchmarks.dilation` prints the processor time), 16 µs in the quickstart's packets of nine
-(box and interrupts of `python -m tests.benchmarks.backend_costs`), 17 µs behind a delay alone. On a
-path without a shape the calibrated times of steps include the packets."""
+tests.benchmarks.containers.dilation` prints the processor time), 16 µs in the quickstart's packets
+of nine (box and interrupts of `python -m tests.benchmarks.containers.backend_costs`), 17 µs behind
+a delay alone. On a path without a shape the calibrated times of steps include the packets."""
 
 QUOTAS, STEPS = "quotas", "steps"
 

@@ -16,7 +16,7 @@ all workers share them in the page cache. A device's memory limit above `WORKER`
 
 SUPERVISOR = 12 << 20
 """Bytes of private memory of the supervisor beside a worker. 12.3 MB were read from `/proc` in runs
-of two devices with the models of scenarios/own (tests/containers/test_own_plugins.py)."""
+of two devices with the models of scenarios/own (tests/containers/training/test_own_plugins.py)."""
 
 
 SERVER = 264 << 20

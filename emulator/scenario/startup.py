@@ -1,8 +1,8 @@
 """The start-up time of a run's containers, until every device has said hello to the server.
 
-Measured with `tests/benchmarks/startup.py` on two cores of an AMD EPYC that had other work besides,
-with Docker 20.10, `mnist-cnn` and up to 60 devices: 0.71 to 1.09 s of CPU for a boot, 0.35 to 0.5 s
-for the engine and the container's shim.
+Measured with `tests/benchmarks/containers/startup.py` on two cores of an AMD EPYC that had other
+work besides, with Docker 20.10, `mnist-cnn` and up to 60 devices: 0.71 to 1.09 s of CPU for a boot,
+0.35 to 0.5 s for the engine and the container's shim.
 """
 
 from ..world.cpu_quota import core_share

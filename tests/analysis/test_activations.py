@@ -18,8 +18,8 @@ from analysis.tables.device_tables import device_columns, per_device
 from emulator.cli.watching.progress import Progress
 from emulator.cli.watching.run_views import status
 from emulator.log.records import made
-from tests.fakes.handmade_run import traffic_record, update, written
 from tests.fakes.plain_records import PlainRecord, full
+from tests.fakes.runs.handmade_run import traffic_record, update, written
 
 UP, DOWN = 125_500, 125_480
 SCENARIO = {"name": "merged", "devices": [{"name": "a"}, {"name": "b"}]}

@@ -26,8 +26,8 @@ from analysis.figures.scores import accuracy_bytes, accuracy_time, accuracy_upda
 from analysis.pages.run_warnings import warnings
 from analysis.pictures import drawing
 from analysis.pictures.theme import STYLE
-from tests.fakes.handmade_run import traffic_record, update, written
-from tests.fakes.synthetic_run import Synthetic
+from tests.fakes.runs.handmade_run import traffic_record, update, written
+from tests.fakes.runs.synthetic_run import Synthetic
 
 every_figure = pytest.mark.parametrize("figure", FIGURES, ids=drawing.name)
 

@@ -13,9 +13,9 @@ from analysis.pictures import drawing
 from analysis.reading.protocol import sentence
 from analysis.tables.schedule_table import schedules
 from emulator.schedules import LayerByLayer
-from tests.fakes.handmade_run import written
-from tests.fakes.made_up_plans import LAYERS, REST, planned, realised
 from tests.fakes.plain_records import PlainRecord
+from tests.fakes.runs.handmade_run import written
+from tests.fakes.runs.made_up_plans import LAYERS, REST, planned, realised
 
 DICE = Random(1)
 

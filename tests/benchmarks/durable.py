@@ -10,7 +10,7 @@ from emulator.core.framing import Form
 from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
-from tests.fakes.durable_process import ServerProcess, fleet, free_port
+from tests.fakes.node.durable_process import ServerProcess, fleet, free_port
 
 MODEL = "mnist-cnn"
 WORKERS = tuple(f"device-{n}" for n in range(4))

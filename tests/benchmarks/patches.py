@@ -16,7 +16,7 @@ from emulator.pulls.floats import Values
 from emulator.synchronization import Asynchronous
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
-from tests.fakes.made_server import made_server
+from tests.fakes.core.made_server import made_server
 
 BEHIND = 7
 _UPDATES = 10

@@ -2,8 +2,11 @@
 
 from typing import Any
 
-from . import box_loop, compute_groups, durable, patches, planning, trained
+from . import durable, patches, planning
+from .codecs import trained
+from .containers import compute_groups
 from .cost import each
+from .links import box_loop
 
 WIDTH = 56
 QUIET = 0.05

@@ -9,7 +9,7 @@ import yaml
 from emulator import read_run
 from emulator.errors import EmulatorError
 from tests.fakes.endless_files import MAKERS, limited
-from tests.fakes.handmade_run import update, written
+from tests.fakes.runs.handmade_run import update, written
 from tests.fakes.typed_commands import SCENARIO, Emulate
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.fakes.other_platforms import LINUX, ROOT, TENSORFLOW, Elsewhere, digits
+from tests.fakes.installing.other_platforms import LINUX, ROOT, TENSORFLOW, Elsewhere, digits
 
 SCENARIO = """
 # Does it play on a machine that is not Linux?

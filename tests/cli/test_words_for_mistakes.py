@@ -19,7 +19,7 @@ from emulator.cli.output import enduring
 from emulator.errors import ScenarioError
 from emulator.scenario import loads
 from emulator.scenario import schema as json_schema
-from tests.fakes.doc_blocks import blocks
+from tests.fakes.installing.doc_blocks import blocks
 from tests.fakes.typed_commands import Emulate
 from tests.layers import ROOT
 

@@ -10,7 +10,7 @@ from emulator.codecs import AdaCompResidual
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.vectors import Gradient, Vector
-from tests.fakes.codec_table import layout, place, spread
+from tests.fakes.codecs.codec_table import layout, place, spread
 
 F = np.float32
 SHAPE = layout(("dense", (4,)), ("bias", (1,)))

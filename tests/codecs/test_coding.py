@@ -14,7 +14,7 @@ from emulator.codecs.indices import CODINGS, IndexCoder, bitmap
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.learning import models
-from tests.fakes.index_sets import layout, sets, u32
+from tests.fakes.codecs.index_sets import layout, sets, u32
 from tests.fakes.tried_examples import tried
 from tests.layers import ROOT
 

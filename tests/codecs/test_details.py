@@ -25,7 +25,7 @@ from emulator.codecs import (
 from emulator.errors import WireError
 from emulator.units import Fraction
 from emulator.vectors import NotFinite
-from tests.fakes.codec_table import layout, place, spread
+from tests.fakes.codecs.codec_table import layout, place, spread
 
 F = np.float32
 THOUSAND = layout(("dense", (1000,)))

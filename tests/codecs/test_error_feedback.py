@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from emulator.codecs import Codec, EncoderContext, ErrorFeedback, TopK, encoder
 from emulator.layout import Layout
 from emulator.units import Fraction
-from tests.fakes.codec_table import spread
-from tests.fakes.stateless_codecs import CODECS, layout
+from tests.fakes.codecs.codec_table import spread
+from tests.fakes.codecs.stateless_codecs import CODECS, layout
 from tests.fakes.tried_examples import tried
 
 

@@ -9,7 +9,7 @@ from emulator.codecs import Dense, TopK
 from emulator.codecs.indices import CODINGS
 from emulator.errors import WireError
 from emulator.units import Fraction
-from tests.fakes.stateless_codecs import layout
+from tests.fakes.codecs.stateless_codecs import layout
 
 
 def test_gaps_are_golden() -> None:

@@ -16,7 +16,7 @@ from emulator.core.wire.messages import Update
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.vectors import NotFinite, Vector
-from tests.fakes.codec_table import ROWS, SMALL, Row, layout, place, rows, spread, updates
+from tests.fakes.codecs.codec_table import ROWS, SMALL, Row, layout, place, rows, spread, updates
 from tests.fakes.tried_examples import tried
 
 F = np.float32

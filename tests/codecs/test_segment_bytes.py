@@ -15,9 +15,9 @@ from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
 from emulator.layout import Kind, Layout, Segment
 from emulator.vectors import Vector
-from tests.fakes.codec_table import ROWS, place
-from tests.fakes.segments import cut, cuts_of, layered, layouts
-from tests.fakes.stateless_codecs import CODECS
+from tests.fakes.codecs.codec_table import ROWS, place
+from tests.fakes.codecs.segments import cut, cuts_of, layered, layouts
+from tests.fakes.codecs.stateless_codecs import CODECS
 from tests.fakes.tried_examples import tried
 
 F = np.float32

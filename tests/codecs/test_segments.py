@@ -24,9 +24,9 @@ from emulator.codecs.feedback import RandomEncoder, StatelessEncoder
 from emulator.layout import Layout, Segment
 from emulator.units import Fraction
 from emulator.vectors import Vector
-from tests.fakes.codec_table import ROWS, SMALL, Row, place, rows, spread
-from tests.fakes.segments import LAYERED, cut, cuts_of, layouts
-from tests.fakes.stateless_codecs import CODECS
+from tests.fakes.codecs.codec_table import ROWS, SMALL, Row, place, rows, spread
+from tests.fakes.codecs.segments import LAYERED, cut, cuts_of, layouts
+from tests.fakes.codecs.stateless_codecs import CODECS
 from tests.fakes.tried_examples import tried
 
 F = np.float32

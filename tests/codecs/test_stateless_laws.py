@@ -16,8 +16,8 @@ from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.units import Fraction
 from emulator.vectors import Gradient, Vector
-from tests.fakes.codec_table import spread
-from tests.fakes.stateless_codecs import CODECS, TABLE, gradients, layout
+from tests.fakes.codecs.codec_table import spread
+from tests.fakes.codecs.stateless_codecs import CODECS, TABLE, gradients, layout
 from tests.fakes.tried_examples import tried
 
 

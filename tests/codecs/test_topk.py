@@ -14,7 +14,7 @@ from emulator.codecs.selection import largest
 from emulator.layout import Layout
 from emulator.units import Fraction
 from emulator.vectors import Vector
-from tests.fakes.stateless_codecs import gradients, layout, naive
+from tests.fakes.codecs.stateless_codecs import gradients, layout, naive
 from tests.fakes.tried_examples import tried
 
 

@@ -15,7 +15,7 @@ from emulator.codecs.values import CODINGS as VALUES
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.vectors import Indices, Vector
-from tests.fakes.index_sets import layout, sets, u32
+from tests.fakes.codecs.index_sets import layout, sets, u32
 from tests.fakes.tried_examples import tried
 
 WORTH = st.one_of(

@@ -26,7 +26,7 @@ from emulator.synchronization import (
 )
 from emulator.units import Fraction
 from emulator.vectors import Gradient, Vector
-from tests.fakes.random_order_fleet import LAYOUT, RATE, SIZE, Fleet, Squares
+from tests.fakes.core.random_order_fleet import LAYOUT, RATE, SIZE, Fleet, Squares
 from tests.fakes.tried_examples import tried
 
 ALIKE = dict.fromkeys("abcd", 12)

@@ -12,9 +12,9 @@ from emulator.core.wire.messages import Update, UpdateSegment
 from emulator.errors import WireError
 from emulator.units import Fraction
 from emulator.vectors import Vector
-from tests.fakes.codec_table import Row, place, rows, spread
-from tests.fakes.segments import LAYERED, cut
-from tests.fakes.server_world import World
+from tests.fakes.codecs.codec_table import Row, place, rows, spread
+from tests.fakes.codecs.segments import LAYERED, cut
+from tests.fakes.core.server_world import World
 
 RANDOM = ("qsgd", "terngrad", "randomk")
 MORE = [pytest.param(Row(Dense()), id="dense"), pytest.param(Row(TopK(Fraction(0.1))), id="topk")]

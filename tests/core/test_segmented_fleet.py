@@ -11,8 +11,8 @@ from emulator.modulation import PerParameter
 from emulator.schedules import Cuts
 from emulator.synchronization import AnySynchronization, Asynchronous, Barrier, Bounded, Softsync
 from emulator.units import Fraction
-from tests.fakes.random_order_fleet import LAYERS, RATE, Fleet
-from tests.fakes.segments import cut
+from tests.fakes.codecs.segments import cut
+from tests.fakes.core.random_order_fleet import LAYERS, RATE, Fleet
 
 TABLE = [Asynchronous(), Barrier(), Barrier(Fraction(0.5)), Bounded(bound=1), Softsync(splits=2)]
 BY_TABLE = pytest.mark.parametrize("policy", TABLE, ids=lambda policy: str(policy.kind))

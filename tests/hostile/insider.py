@@ -9,7 +9,7 @@ from emulator.core.wire.messages import Hello, Message, ModelReply, Pull
 from emulator.errors import WireError
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import Secret
-from tests.fakes.durable_process import BEAT
+from tests.fakes.node.durable_process import BEAT
 
 from .messages import KINDS, Frames, HostileMessages
 

@@ -8,7 +8,7 @@ from emulator.core import wire
 from emulator.core.wire.messages import Hello, Message, Pull
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import Secret
-from tests.fakes.durable_process import BEAT
+from tests.fakes.node.durable_process import BEAT
 
 BURST = 40
 """Pulls of an attack."""

@@ -4,7 +4,7 @@ from collections import Counter
 from contextlib import suppress
 
 from emulator.transport.secrets import Token
-from tests.fakes.raw_peer import RawPeer
+from tests.fakes.node.raw_peer import RawPeer
 
 from .messages import KINDS, HostileMessages, drawn
 from .streams import stream

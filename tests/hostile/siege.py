@@ -20,7 +20,7 @@ from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.learning import models
 from emulator.node.part.server_role import SLACK, largest_frame
 from emulator.world.stop_conditions import Stop
-from tests.fakes.durable_process import DrawnGradients, ServerProcess, fleet, free_port
+from tests.fakes.node.durable_process import DrawnGradients, ServerProcess, fleet, free_port
 
 from .attackers import Attack
 from .messages import CODEC

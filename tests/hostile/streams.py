@@ -3,7 +3,7 @@
 import struct
 from random import Random
 
-from tests.fakes.raw_peer import frame
+from tests.fakes.node.raw_peer import frame
 
 from .messages import Frames
 

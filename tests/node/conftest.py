@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.node.config import Network
-from tests.fakes.supervised import NETWORK, SLEEPS, WORKER, Container, Make
+from tests.fakes.node.supervised import NETWORK, SLEEPS, WORKER, Container, Make
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from emulator.node.config import NodeConfig
 from emulator.node.orders import AnyOrder, Do, encode
 from emulator.node.part.part_powers import PARTING
 from emulator.node.supervisor import Supervisor
-from tests.fakes.supervised import (
+from tests.fakes.node.supervised import (
     BORN,
     NETWORK,
     WORKER,

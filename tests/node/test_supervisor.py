@@ -17,7 +17,7 @@ from emulator.node import supervisor
 from emulator.node.config import EvaluatorRole, MeasuredLink, Network, NodeConfig
 from emulator.node.orders import Do
 from emulator.shaping.command import Command
-from tests.fakes.supervised import BORN, NETWORK, SERVER, WORKER, Make, alive, born, whats
+from tests.fakes.node.supervised import BORN, NETWORK, SERVER, WORKER, Make, alive, born, whats
 
 DURABLE = msgspec.structs.replace(
     SERVER, plan=msgspec.structs.replace(SERVER.plan, durability=Durability())

@@ -12,7 +12,7 @@ from emulator.layout import Segment
 from emulator.pulls import AnyPull, Delta, EncodedModel, HeldModel, Pulls, WholeModel
 from emulator.pulls.floats import Values
 from emulator.vectors import Gradient, Vector
-from tests.fakes.segments import cut, layered
+from tests.fakes.codecs.segments import cut, layered
 from tests.fakes.tried_examples import tried
 
 LAYOUT = layered(

@@ -26,7 +26,7 @@ from emulator.runtimes.docker import play_containers
 from emulator.scenario import dump, loads
 from emulator.scenario.timeline.compiled import timeline, to_jsonl
 from emulator.shaping.backend import Backend
-from tests.fakes.durable_fleet import LAYOUT, DurableFleet
+from tests.fakes.node.durable_fleet import LAYOUT, DurableFleet
 from tests.fakes.typed_commands import Emulate
 
 SCENARIO = loads(

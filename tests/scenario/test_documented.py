@@ -11,7 +11,7 @@ import yaml
 
 from emulator.scenario import load, loads, schema
 from emulator.scenario.timeline.compiled import timeline
-from tests.fakes.doc_blocks import blocks
+from tests.fakes.installing.doc_blocks import blocks
 from tests.fakes.small_scenario import SCENARIOS, WRITTEN, in_folder
 
 DOCS = SCENARIOS.parent / "docs"

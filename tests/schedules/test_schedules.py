@@ -267,7 +267,7 @@ def test_costs_that_are_none_are_refused(costs: Any) -> None:
 
 
 def test_a_long_net_is_planned_quickly() -> None:
-    """The measured figure is in `python -m tests.bench schedules`; this bound is for busy hosts."""
+    """`python -m tests.benchmarks schedules` measures it; this bound is for busy hosts."""
     rng = random.Random("tests/schedules/cost")
     transfer = [rng.paretovariate(1.2) * 1e-3 for _ in range(152)]
     computing = [rng.paretovariate(1.2) * 1e-3 for _ in range(152)]

@@ -19,9 +19,9 @@ from emulator.sweeps import Finished, Point
 from emulator.sweeps.studies import STUDIES, Entry, Study, play
 from emulator.sweeps.studies.entries import PAPERS, read_study
 from tests.fakes.both_ways import one_sided
-from tests.fakes.handmade_run import update, written
-from tests.fakes.made_up_sweeps import Watching
 from tests.fakes.plain_records import full
+from tests.fakes.runs.handmade_run import update, written
+from tests.fakes.sweeps.made_up_sweeps import Watching
 from tests.fakes.typed_commands import Emulate
 
 ROOT = Path(__file__).parents[2]

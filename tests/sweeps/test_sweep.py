@@ -14,9 +14,9 @@ from emulator.machine.made_files import MARK
 from emulator.scenario import load, loads
 from emulator.sweeps import Finished, Grid, Point, Standing, sweep
 from emulator.sweeps.note import NOTE
-from tests.fakes.doc_blocks import blocks
-from tests.fakes.made_up_play import DIVERGES
-from tests.fakes.made_up_sweeps import MADE_UP, ROOT, SCENARIO, Watching, made_up, rates
+from tests.fakes.installing.doc_blocks import blocks
+from tests.fakes.sweeps.made_up_play import DIVERGES
+from tests.fakes.sweeps.made_up_sweeps import MADE_UP, ROOT, SCENARIO, Watching, made_up, rates
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ import pytest
 from emulator.errors import DataError, EmulatorError, HostError
 from emulator.sweeps import Standing
 from emulator.sweeps.note import NOTE
-from tests.fakes.made_up_play import CRASHES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
-from tests.fakes.made_up_sweeps import MADE_UP, Watching, made_up, rates
+from tests.fakes.sweeps.made_up_play import CRASHES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
+from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, made_up, rates
 
 
 def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
@@ -161,7 +161,7 @@ import sys
 from pathlib import Path
 from emulator.runs.cancel import Canceled, canceling
 from emulator.sweeps import Grid, sweep
-from tests.fakes.made_up_sweeps import Watching
+from tests.fakes.sweeps.made_up_sweeps import Watching
 
 points = Grid(Path(sys.argv[1]), over=["training.learning_rate=0.1,13,0.2"]).points()
 try:

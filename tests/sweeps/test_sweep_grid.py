@@ -7,7 +7,7 @@ import pytest
 from emulator.errors import ScenarioError
 from emulator.scenario import load
 from emulator.sweeps import Axis, Grid, Point, folder_name
-from tests.fakes.made_up_sweeps import SCENARIO, rates
+from tests.fakes.sweeps.made_up_sweeps import SCENARIO, rates
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from emulator.cli.watching.progress import span
 from emulator.cli.watching.sweep_views import LiveSweepView, PlainSweepView
 from emulator.sweeps import Finished, Standing
-from tests.fakes.made_up_sweeps import Watching, made_up, rates
+from tests.fakes.sweeps.made_up_sweeps import Watching, made_up, rates
 
 
 @pytest.mark.slow

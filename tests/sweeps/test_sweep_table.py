@@ -12,9 +12,9 @@ from emulator.log.records import EvaluationRecord
 from emulator.log.targets import Costs, TravelledBytes
 from emulator.sweeps import medians
 from emulator.sweeps import table as tables
-from tests.fakes.handmade_run import update, written
 from tests.fakes.plain_records import full
-from tests.fakes.synthetic_run import Synthetic
+from tests.fakes.runs.handmade_run import update, written
+from tests.fakes.runs.synthetic_run import Synthetic
 
 
 @pytest.mark.slow

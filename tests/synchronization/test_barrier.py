@@ -7,7 +7,7 @@ from emulator.synchronization import (
     Barrier,
 )
 from emulator.units import Fraction, Seconds
-from tests.fakes.arrivals import ALL, NODES, arrive
+from tests.fakes.core.arrivals import ALL, NODES, arrive
 
 
 def test_a_barrier_waits_for_everyone() -> None:

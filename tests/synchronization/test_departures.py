@@ -6,7 +6,7 @@ import pytest
 
 from emulator.synchronization import Barrier, Bounded, ComputeGroups, FedAvg, LocalSGD, Softsync
 from emulator.units import Fraction, Seconds
-from tests.fakes.arrivals import ALL, NODES, arrive
+from tests.fakes.core.arrivals import ALL, NODES, arrive
 
 LONG = Seconds(1e6)
 

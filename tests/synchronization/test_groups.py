@@ -8,7 +8,7 @@ from emulator import synchronization
 from emulator.synchronization import ComputeGroups
 from emulator.synchronization.groups import blocks, dealt
 from emulator.units import Seconds
-from tests.fakes.arrivals import ALL, NODES, arrive
+from tests.fakes.core.arrivals import ALL, NODES, arrive
 
 TWO = ComputeGroups(2, patience=Seconds(5))
 PAIRS = (("a", "b"), ("c", "d"))

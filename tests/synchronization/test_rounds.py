@@ -13,7 +13,7 @@ from emulator.synchronization import (
     LocalTraining,
 )
 from emulator.units import Fraction, Seconds
-from tests.fakes.arrivals import arrive
+from tests.fakes.core.arrivals import arrive
 
 NODES = ["a", "b", "c", "d"]
 ALL = frozenset(NODES)

@@ -16,7 +16,7 @@ from emulator.synchronization import (
     Softsync,
 )
 from emulator.units import Fraction, Seconds
-from tests.fakes.arrivals import ALL, NODES, arrive
+from tests.fakes.core.arrivals import ALL, NODES, arrive
 
 TABLE = [
     pytest.param(Asynchronous(), id="asynchronous"),

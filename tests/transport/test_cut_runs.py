@@ -27,8 +27,8 @@ from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import AllowList, Secret, issue
 from emulator.transport.work import Work
-from tests.fakes.cut_fleet import MODEL, cut_plan, examples
-from tests.fakes.made_server import planned_server
+from tests.fakes.core.cut_fleet import MODEL, cut_plan, examples
+from tests.fakes.core.made_server import planned_server
 
 pytestmark = pytest.mark.timeout(60)
 

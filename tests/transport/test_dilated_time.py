@@ -30,8 +30,8 @@ from emulator.units import Seconds
 from emulator.vectors import Vector
 from emulator.world.emulated_clock import EmulatedClock
 from emulator.world.stop_conditions import Stop
+from tests.fakes.core.made_server import made_server
 from tests.fakes.line_learner import Line
-from tests.fakes.made_server import made_server
 
 pytestmark = pytest.mark.timeout(60)
 

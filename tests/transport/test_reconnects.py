@@ -30,8 +30,8 @@ from emulator.transport.secrets import Secret, issue
 from emulator.transport.work import Work
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
+from tests.fakes.core.made_server import made_server
 from tests.fakes.line_learner import Line
-from tests.fakes.made_server import made_server
 from tests.fakes.virtual_world import played
 
 BEAT = Heartbeat(interval=0.1, timeout=0.6)

@@ -49,7 +49,7 @@ from emulator.transport.send_backlog import SendBacklog
 from emulator.transport.work import Work
 from emulator.units import Seconds
 from emulator.world.stop_conditions import Stop
-from tests.fakes.made_server import made_server
+from tests.fakes.core.made_server import made_server
 
 pytestmark = pytest.mark.timeout(60)
 

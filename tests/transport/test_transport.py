@@ -27,9 +27,9 @@ from emulator.transport.secrets import KeyPair, issue
 from emulator.transport.work import Work
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
+from tests.fakes.core.made_server import made_server
+from tests.fakes.core.server_world import World
 from tests.fakes.line_learner import Line
-from tests.fakes.made_server import made_server
-from tests.fakes.server_world import World
 
 NAMES = ("a", "b", "evaluator")
 BEAT = Heartbeat()

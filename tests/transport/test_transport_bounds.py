@@ -16,7 +16,7 @@ from emulator.core.worker.heartbeat import Heartbeat
 from emulator.transport.peer import Peer
 from emulator.transport.router import Received, Router
 from emulator.transport.secrets import issue
-from tests.fakes.raw_peer import RawPeer, frame
+from tests.fakes.node.raw_peer import RawPeer, frame
 
 BEAT = Heartbeat()
 LARGEST = 100_000

@@ -14,7 +14,7 @@ from emulator.world.links.traces import AUTO, FORMATS, LinkTrace, Sample, TraceL
 from emulator.world.links.traces.link_trace import LEAST_STEP, MOST_ROWS, MOST_SAMPLES
 from emulator.world.links.traces.trace_file import LARGEST_TRACE, read_trace
 from emulator.world.links.traces.trace_statistics import statistics
-from tests.shipped_traces import TRACES
+from tests.world.shipped_traces import TRACES
 
 SHIPPED = Path(__file__).parents[2] / "scenarios" / "profiles" / "traces"
 

@@ -7,8 +7,8 @@ import pytest
 from emulator import codecs
 from emulator.checks.laws.codec_trials import LAWS, examine
 from emulator.codecs import Codec
-from tests.fakes.codec_table import ROWS
-from tests.fakes.stateless_codecs import CODECS
+from tests.fakes.codecs.codec_table import ROWS
+from tests.fakes.codecs.stateless_codecs import CODECS
 from tests.layers import ROOT
 
 HALF = (ROOT / "scenarios" / "own" / "half.py").read_text()

@@ -13,7 +13,7 @@ from emulator.checks.laws import plugin_trials
 from emulator.checks.laws.codec_laws import BrokenLaw
 from emulator.checks.laws.plugin_trials import TRIALS, patience_doubt
 from emulator.layout import Layout, Variable
-from tests.fakes.doc_blocks import blocks
+from tests.fakes.installing.doc_blocks import blocks
 from tests.layers import ROOT
 
 LAYOUT = Layout(

@@ -28,7 +28,7 @@ from emulator.learning.learners.export import exported
 from emulator.log.writing import RunLog
 from emulator.transport.work import Work
 from emulator.world.stop_conditions import Stop
-from tests.fakes.made_server import planned_server
+from tests.fakes.core.made_server import planned_server
 
 NODES, STEPS, BATCH = ("a", "b", "c"), 6, 8
 Losses = dict[str, list[float]]

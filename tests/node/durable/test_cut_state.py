@@ -17,8 +17,8 @@ from emulator.learning.models import MODELS
 from emulator.log.writing import RunLog
 from emulator.node.durable.packed_state import PackedState, unpacked
 from emulator.world.stop_conditions import Stop
-from tests.fakes.durable_fleet import frozen
-from tests.fakes.made_server import planned_server
+from tests.fakes.core.made_server import planned_server
+from tests.fakes.node.durable_fleet import frozen
 from tests.node.durable.test_recovered_state import same
 
 MODEL = MODELS["digits-mlp"]

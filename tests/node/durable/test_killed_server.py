@@ -16,7 +16,7 @@ from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
-from tests.fakes.durable_process import ServerProcess, drawn, fleet, free_port
+from tests.fakes.node.durable_process import ServerProcess, drawn, fleet, free_port
 
 MODEL = "mnist-mlp"
 WORKERS = ("a", "b", "c", "d", "e", "f")

@@ -14,7 +14,7 @@ from emulator.node.durable import durable_server
 from emulator.node.durable.packed_state import PackedState, packed, unpacked
 from emulator.plugins.stateful import copied
 from emulator.scenario import load
-from tests.fakes.durable_fleet import DurableFleet, frozen, plan_of
+from tests.fakes.node.durable_fleet import DurableFleet, frozen, plan_of
 
 from .test_recovered_state import same
 

@@ -18,8 +18,8 @@ from emulator.node.durable.packed_state import packed
 from emulator.plugins.stateful import Stateful
 from emulator.synchronization import ComputeGroups
 from emulator.units import Fraction
-from tests.fakes.durable_fleet import DurableFleet, frozen, plan_of
-from tests.fakes.server_world import LAYOUT, World
+from tests.fakes.core.server_world import LAYOUT, World
+from tests.fakes.node.durable_fleet import DurableFleet, frozen, plan_of
 
 PLANS = {
     "asynchronous": {},

@@ -13,7 +13,7 @@ from emulator.log.records import (
     UpdateRecord,
 )
 from emulator.node.durable.recovery import seen_tickets
-from tests.fakes.durable_fleet import DurableFleet, plan_of
+from tests.fakes.node.durable_fleet import DurableFleet, plan_of
 
 NODES = ("a", "b", "c", "d", "evaluator")
 

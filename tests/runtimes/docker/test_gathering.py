@@ -22,9 +22,9 @@ from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.gathering import Gathering
 from emulator.scenario import loads
-from tests.fakes.server_world import World as ServerWorld
-from tests.runtimes.docker.test_configs import configs
-from tests.runtimes.docker.test_exits import Onlooker, Wires, engine
+from tests.fakes.core.server_world import World as ServerWorld
+from tests.runtimes.docker.configs.test_configs import configs
+from tests.runtimes.docker.engine.test_exits import Onlooker, Wires, engine
 
 
 def fleet(count: int, share: float = 1.0) -> dict[str, float]:

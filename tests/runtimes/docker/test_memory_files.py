@@ -12,8 +12,8 @@ from emulator.runtimes.docker.configs import prepare
 from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.scenario import demand, loads
 from emulator.world.roles import EVALUATOR, SERVER
-from tests.runtimes.docker.test_configs import configs
-from tests.runtimes.docker.test_exits import SCENARIO
+from tests.runtimes.docker.configs.test_configs import configs
+from tests.runtimes.docker.engine.test_exits import SCENARIO
 
 
 @pytest.mark.parametrize("kind, counts", [("tmpfs", True), ("ext4", False), ("overlay", False)])

@@ -18,7 +18,7 @@ from emulator.runtimes.docker.engine.stdio import OutputEnded
 from emulator.scenario import loads
 from emulator.shaping.backend import Backend
 from tests.fakes.plain_records import read
-from tests.runtimes.docker.test_exits import SCENARIO, Played, Removed
+from tests.runtimes.docker.engine.test_exits import SCENARIO, Played, Removed
 
 STAGES = ("written", "model", "streams", "containers", "networks")
 

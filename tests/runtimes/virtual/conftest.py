@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.fakes.overlapping_faults import OVERLAPPING, Played
+from tests.fakes.virtual.overlapping_faults import OVERLAPPING, Played
 from tests.fakes.virtual_world import played
 
 

@@ -108,7 +108,7 @@ def test_no_module_but_the_table_lists_verbs() -> None:
     """A list that leaves a verb out is a mistake that only a reader of all lists could find.
 
     `analysis` imports nothing of `emulator`; so its lists are compared with the table: the boots
-    and the silencing records here, `UNDOES` in tests/analysis/test_outages.py.
+    and the silencing records here, `UNDOES` in tests/analysis/facts/test_outages.py.
     """
     ending = [verb for verb in VERBS if verb.ends_process]
     assert list(BOOTS.items()) == [(verb.undone_record, verb.record) for verb in ending]

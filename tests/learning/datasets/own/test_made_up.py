@@ -12,7 +12,7 @@ from emulator.learning.datasets import Dataset
 from emulator.learning.datasets.own import OwnDataset, kept_data
 from emulator.learning.models.task import Task
 from emulator.plugins import python_file
-from tests.fakes.doc_blocks import blocks
+from tests.fakes.installing.doc_blocks import blocks
 from tests.fakes.typed_commands import Emulate
 
 ROOT = Path(__file__).parents[4]

@@ -1,0 +1,128 @@
+"""The study of compute groups: its tables, verdicts and figures, and its short runs."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.papers import omnivore, publish
+from analysis.papers.folder import Row, Study
+from analysis.papers.markdown import BEGIN, END
+from emulator.sweeps.studies import STUDIES, play_study
+from tests.analysis.facts.test_momentum import asynchronous
+from tests.analysis.facts.test_statistical_efficiency import ALONE, BARRIER, PAIRS, log, repeated
+from tests.fakes.sweeps.made_up_sweeps import Watching
+from tests.fakes.virtual_world import digits
+
+STEPS = {1: BARRIER, 2: PAIRS, 4: [(at / 8, who) for at, who in ALONE]}
+
+
+def row(folder: Path, groups: int, entry: str, steps: list[tuple[float, str]]) -> Row:
+    path = folder / f"{groups}-{entry}"
+    log(path, {"kind": "groups", "groups": groups}, steps)
+    return Row(f"g = {groups}", entry, "0.02", True, (path,))
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    monkeypatch.setattr("analysis.papers.omnivore.TARGET", 0.5)
+    rows = [row(tmp_path, groups, "momentum 0.9", steps[:1]) for groups, steps in STEPS.items()]
+    rows[0] = row(tmp_path, 1, "momentum 0.9", BARRIER)
+    rows += [
+        row(tmp_path, groups, "momentum 0", repeated(steps))
+        for groups, steps in STEPS.items()
+        if groups > 1
+    ]
+    rows.append(row(tmp_path, 4, "fixed", ALONE[:2]))
+    hardware = [{"groups": groups, "formula": 0.5, "queue": 0.6} for groups in STEPS]
+    (tmp_path / "plans.json").write_text(json.dumps({"hardware": hardware}))
+    runs = []
+    for seed in range(4):
+        runs.append(tmp_path / f"momentum-{seed}")
+        runs[-1].mkdir()
+        kept = asynchronous(2, seed)
+        arrays: dict[str, Any] = {"changes": kept.changes, "gradients": kept.gradients}
+        np.savez(runs[-1] / "trajectory.npz", **arrays)
+    rows.append(Row("momentum, exponential steps", "g = 2", "0.2", True, tuple(runs)))
+    return Study("omnivore", tuple(rows), (), tmp_path)
+
+
+def test_verdicts_and_tables_come_from_the_runs(study: Study) -> None:
+    made = omnivore.tables(study)
+    assert "slower than synchronous with momentum 0.9 | holds | never against 3.0 s |" in made
+    assert "faster than synchronous with momentum 0.9 | holds | 0.6 s against 3.0 s |" in made
+    assert "faster than synchronous with tuned momentum | holds | 0.6 s against 3.0 s |" in made
+    assert "falls as g grows, and rises at no step | holds | 0.9, 0, 0 |" in made
+    assert "strictly between 1 and N | does not hold | 3.0 s (g = 1), " in made
+    # updates in seconds an eighth as long; five of them to the target; one group needs two
+    assert "| 4 | 0, 0.02 | 125.0 (125.0 – 125.0) | 500.0 | 600.0 | 5 (5 – 5) | 2.5 |" in made
+    assert "| exponential steps | 2 | 0.500 |" in made
+
+
+def test_momenta_that_rise_again_do_not_fall(study: Study) -> None:
+    momenta = {2: "momentum 0.5", 4: "momentum 0.7"}
+    rows = tuple(
+        replace(row, entry=momenta[int(row.world[-1])]) if row.entry == "momentum 0" else row
+        for row in study.rows
+    )
+    made = omnivore.tables(replace(study, rows=rows))
+    (line,) = (line for line in made.splitlines() if "the best explicit momentum falls" in line)
+    assert "| does not hold | 0.9, 0.5, 0.7 |" in line
+
+
+@pytest.mark.slow
+def test_the_study_is_published_with_its_figures(
+    study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "omnivore.md").write_text(f"{BEGIN.format(command='make figure-omnivore')}\n{END}\n")
+    monkeypatch.setattr(publish, "open_study", lambda folder: study)
+    page, *figures = publish.publish(tmp_path, docs)
+    assert "| claim | here | measured |" in page.read_text()
+    names = [f"omnivore-{name}.png" for name in ("efficiency", "momentum", "accuracy")]
+    assert [figure.name for figure in figures] == names
+    assert all(figure.read_bytes().startswith(b"\x89PNG") for figure in figures)
+
+
+def test_every_number_of_groups_has_the_same_group_updates() -> None:
+    for entry in STUDIES["omnivore"].entries:
+        if entry.world.startswith("g ="):
+            scenario = entry.point(entry.rates[0]).scenario
+            groups = scenario.training.synchronization.groups  # type: ignore[union-attr]
+            members = len(scenario.nodes) // groups
+            assert scenario.evaluate.every == 5 * members
+            assert scenario.stop.updates == 1200 * members
+
+
+class _Here:
+    """In place of a process pool: jobs are done at once."""
+
+    def __init__(self, *_: object, **__: object) -> None: ...
+
+    def __enter__(self) -> "_Here":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    map = staticmethod(map)
+
+
+@pytest.mark.slow
+def test_short_runs_are_played_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play_study, "ProcessPoolExecutor", _Here)
+    study = STUDIES["omnivore"]
+    entry = next(entry for entry in study.entries if entry.world.startswith("momentum"))
+    points = entry.seeded(entry.rates[0])[:2]
+    with digits():
+        made = play_study.play_short(points, tmp_path, 1, Watching())
+        at = [item.folder.stat().st_mtime_ns for item in made.values()]
+        again = play_study.play_short(points, tmp_path, 1, Watching())
+    assert [item.folder.stat().st_mtime_ns for item in again.values()] == at
+    assert all((item.folder / "trajectory.npz").is_file() for item in made.values())
+    assert sorted(made) == sorted(point.label for point in points)
+    # the same label with another scenario is another run
+    assert all(point.digest[:8] in made[point.label].folder.name for point in points)

@@ -1,0 +1,60 @@
+"""Ten random fleets under faults of all kinds in containers; three at a time."""
+
+import json
+import re
+import subprocess
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.containers.conftest import EMULATE, left
+from tests.fakes.virtual.failure_laws import keeps_the_laws
+from tests.fakes.virtual.random_failures import KINDS, scenario
+
+pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(280)]
+
+SEEDS = range(720, 730)
+TOGETHER = 3
+SECONDS = 8
+"""Duration of each run."""
+LATE = 0.5
+"""Seconds by which a run in containers may end after its time."""
+
+
+def text(seed: int) -> str:
+    """Return the scenario of `seed`, as long as `SECONDS`."""
+    return re.sub(r"stop: .*", f"stop: {{time: {SECONDS}s}}", scenario(seed))
+
+
+@pytest.fixture(scope="module")
+def plays(client, tmp_path_factory):
+    """The runs, which begin together: folders, and processes that have ended."""
+
+    def play(seed: int) -> tuple[Path, subprocess.CompletedProcess]:
+        folder = folders[seed]
+        (folder / "scenario.yaml").write_text(text(seed))
+        command = [EMULATE, "run", "scenario.yaml", "--json", "--no-report"]
+        pipes = {"capture_output": True, "text": True, "timeout": 240}
+        return folder, subprocess.run(command, cwd=folder, **pipes)
+
+    # The factory is not safe for threads: its first call makes the folder of all folders.
+    folders = {seed: tmp_path_factory.mktemp(f"random-{seed}-") for seed in SEEDS}
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        yield {seed: pool.submit(play, seed) for seed in SEEDS}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_fleet_under_faults_keeps_the_laws(plays: dict[int, Future], client, seed):
+    print(text(seed))
+    folder, done = plays[seed].result()
+    assert done.stdout, done.stderr
+    summary = json.loads(done.stdout)
+    assert done.returncode == (0 if summary["outcome"] == "success" else 1), done.stderr
+    keeps_the_laws(text(seed), Path(summary["run"]), summary, LATE)
+    assert not left(client, folder)
+
+
+def test_the_fleets_suffer_all_kinds():
+    struck = {kind for kind in KINDS if any(f"kind: {kind}," in text(seed) for seed in SEEDS)}
+    assert struck == KINDS

@@ -1,0 +1,248 @@
+"""Faults that the conductor plays through the engine, on a made-up engine."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker.errors import APIError, NotFound
+
+from emulator.errors import DeploymentError
+from emulator.node.orders import AnyOrder, QuotaAnswer
+from emulator.runs.folder import create
+from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
+from emulator.runtimes.docker.engine.stdio import Said
+from emulator.world.verbs import Action
+from tests.runtimes.docker.engine.test_exits import SCENARIO, Played
+
+DRAWN = {"fault": "slow", "begin": "throttle", "end": "unthrottle", "setting": {"factor": 0.5}}
+
+
+class Engine:
+    """An engine that keeps the updates of containers, and may refuse them."""
+
+    def __init__(self) -> None:
+        self.api = self
+        self.quotas: list[tuple[str, int]] = []
+        self.refuses, self.runs = False, True
+
+    def update_container(self, container: str, *, cpu_period: int, cpu_quota: int) -> None:
+        assert cpu_period == 100_000
+        if self.refuses:
+            raise APIError("no", explanation="no such quota")
+        self.quotas.append((container, cpu_quota))
+
+    def inspect_container(self, container: str) -> dict[str, Any]:
+        if not self.runs:
+            raise NotFound("gone")
+        return {"State": {"Running": True}}
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+def faults(engine: Engine) -> Iterator[EngineFaults]:
+    client: Any = engine
+    faults = EngineFaults(client, "r", {"a": None, "b": 0.2})
+    yield faults
+    faults.close()
+
+
+def throttle(node: str, factor: float = 0.25, fault: str = "slow") -> Action:
+    return Action("throttle", node, fault, {"factor": factor})
+
+
+def done(faults: EngineFaults, count: int, ahead: float = 0.0) -> list[Done]:
+    """Tick until `count` verbs are done, with a clock that is `ahead` of the real one."""
+    found: list[Done] = []
+    until = time.monotonic() + 10
+    while len(found) < count:
+        assert time.monotonic() < until
+        found += faults.tick(time.monotonic() + ahead)
+    return found
+
+
+def test_a_quota_is_multiplied_and_comes_back(faults: EngineFaults, engine: Engine) -> None:
+    for node in ("a", "b"):
+        faults.perform(throttle(node), 2.0)
+    done(faults, 2)
+    faults.perform(Action("unthrottle", "a", "slow"), 3.0)
+    faults.perform(Action("unthrottle", "b", "slow"), 3.0)
+    (first, second) = done(faults, 2)
+    assert sorted(engine.quotas[:2]) == [("emulate-r-a", 25_000), ("emulate-r-b", 5_000)]
+    assert sorted(engine.quotas[2:]) == [("emulate-r-a", -1), ("emulate-r-b", 20_000)]
+    facts = {"what": "unthrottle", "fault": "slow", "begins": False, "planned": 3.0}
+    assert first.fact == second.fact == facts
+
+
+def test_calls_for_one_device_come_in_their_order(faults: EngineFaults, engine: Engine) -> None:
+    for factor in (0.1, 0.2, 0.3):
+        faults.perform(throttle("a", factor), 1.0)
+        faults.perform(Action("unthrottle", "a", "slow"), 1.0)
+    reports = done(faults, 6)
+    assert [quota for _, quota in engine.quotas] == [10_000, -1, 20_000, -1, 30_000, -1]
+    assert [r.fact.get("setting") for r in reports[::2]] == [
+        {"factor": factor} for factor in (0.1, 0.2, 0.3)
+    ]
+
+
+def test_a_drawn_fault_begins_at_once_and_ends_by_itself(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    faults.draw("a", {**DRAWN, "lasts": 30.0})
+    (begun,) = done(faults, 1)
+    assert begun.fact["planned"] is None and begun.fact["setting"] == {"factor": 0.5}
+    assert faults.tick(begun.now + 29.9) == []
+    (ended,) = done(faults, 1, ahead=30.0)
+    assert ended.fact["what"] == "unthrottle"
+    assert engine.quotas == [("emulate-r-a", 50_000), ("emulate-r-a", -1)]
+
+
+def test_a_drawn_fault_prolongs_a_planned_one(faults: EngineFaults, engine: Engine) -> None:
+    faults.perform(throttle("a", fault="hot"), 1.0)
+    faults.draw("a", {**DRAWN, "lasts": 30.0})
+    faults.perform(Action("unthrottle", "a", "hot"), 2.0)
+    overlap, begun = done(faults, 2)
+    assert (overlap.fact["what"], overlap.fact["lasts"]) == ("overlap", 30.0)
+    assert faults.tick(time.monotonic()) == []
+    (ended,) = done(faults, 1, ahead=31.0)
+    assert (begun.fact["fault"], ended.fact["fault"]) == ("hot", "hot")
+    assert engine.quotas == [("emulate-r-a", 25_000), ("emulate-r-a", -1)]
+
+
+def test_a_fault_that_is_drawn_for_good_has_no_end(faults: EngineFaults, engine: Engine) -> None:
+    faults.draw("a", {**DRAWN, "lasts": None})
+    done(faults, 1)
+    assert faults.tick(time.monotonic() + 1e9) == [] and len(engine.quotas) == 1
+
+
+def test_what_the_engine_refuses_ends_the_run_unless_the_container_has_ended(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    engine.refuses, engine.runs = True, False
+    faults.perform(throttle("a"), 1.0)
+    time.sleep(0.1)
+    assert faults.tick(time.monotonic()) == []
+    engine.runs = True
+    faults.perform(throttle("b"), 1.0)
+    with pytest.raises(DeploymentError, match="throttle of b: Docker refused: no such quota"):
+        done(faults, 1)
+
+
+def test_a_drawn_fault_under_another_of_its_verb_is_reported(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    faults.perform(throttle("a"), 1.0)
+    for lasts in (5.0, None, 5.0):  # after the one for good no other prolongs anything
+        faults.draw("a", {**DRAWN, "lasts": lasts})
+    facts = [each.fact for each in done(faults, 3)]
+    overlap = {"what": "overlap", "fault": "slow", "verb": "throttle"}
+    assert [fact for fact in facts if fact["what"] == "overlap"] == [
+        {**overlap, "lasts": 5.0},
+        {**overlap, "lasts": None},
+    ]
+
+
+def lifts(faults: EngineFaults, node: str, lifted: bool) -> None:
+    """Lift the quota of `node`, or put it back, and wait until that is done."""
+    answers: list[float] = []
+    faults.lift(node, lifted, answers.append)
+    until = time.monotonic() + 10
+    while not answers:
+        assert time.monotonic() < until
+        assert faults.tick(time.monotonic()) == []  # it is no fault, and has no record
+    assert len(answers) == 1 and not faults.busy
+
+
+def test_a_lifted_quota_comes_back(faults: EngineFaults, engine: Engine) -> None:
+    for node in ("b", "a"):  # without a quota there is nothing to lift
+        lifts(faults, node, True)
+        lifts(faults, node, False)
+    assert engine.quotas == [("emulate-r-b", -1), ("emulate-r-b", 20_000)]
+
+
+@pytest.mark.parametrize("node", ["a", "b"])
+@pytest.mark.parametrize("verbs", ["t", "u", "tu", "ut"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_quota_in_force_comes_back_wherever_a_slow_fault_begins_and_ends(
+    faults: EngineFaults, engine: Engine, node: str, verbs: str, place: int
+) -> None:
+    """Verbs come before, during and behind the lift; `u` alone ends an earlier fault."""
+    if verbs[0] == "u":
+        faults.perform(throttle(node, 0.5), 1.0)
+        done(faults, 1)
+
+    def play() -> None:
+        for verb in verbs:
+            act = throttle(node) if verb == "t" else Action("unthrottle", node, "slow")
+            faults.perform(act, 2.0)
+        done(faults, len(verbs))
+
+    steps = [lambda: lifts(faults, node, True), lambda: lifts(faults, node, False)]
+    steps.insert(place, play)
+    for step in steps:
+        step()
+        if place == 1 and step is play:  # the quota is lifted
+            assert not engine.quotas or engine.quotas[-1][1] == -1
+    own = {"a": (-1, 25_000), "b": (20_000, 5_000)}[node]
+    last = engine.quotas[-1][1] if engine.quotas else -1
+    assert last == own[verbs[-1] == "t"]
+
+
+def test_a_verb_that_comes_while_a_quota_is_lifted_is_done_without_a_call(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    lifts(faults, "b", True)
+    faults.perform(throttle("b"), 2.0)
+    (begun,) = done(faults, 1)
+    assert begun.fact["what"] == "throttle" and engine.quotas == [("emulate-r-b", -1)]
+    lifts(faults, "b", False)
+    assert engine.quotas[1:] == [("emulate-r-b", 5_000)]
+
+
+def test_a_lift_of_a_container_that_has_ended_is_not_answered(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    engine.refuses, engine.runs = True, False
+    faults.lift("b", True, lambda now: pytest.fail("it was not lifted"))
+    until = time.monotonic() + 10
+    while faults.busy:
+        assert faults.tick(time.monotonic()) == [] and time.monotonic() < until
+    engine.runs = True
+    faults.lift("b", True, lambda now: None)
+    with pytest.raises(DeploymentError, match="CPU quota of b: Docker refused"):
+        done(faults, 1)
+
+
+def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
+    tmp_path: Path, engine: Engine
+) -> None:
+    text = SCENARIO.replace("{name: far}", "{name: far, profile: {cpu: 20%}}")
+    play = Played(create("pair", tmp_path), text=text)
+    play.runtime._engine._client = engine  # type: ignore[assignment]
+    play.begin()
+    answers: list[tuple[str, AnyOrder]] = []
+    play.wires.tell = lambda node, order: bool(answers.append((node, order)) or True)  # type: ignore[method-assign]
+    calls = [("lift_quota", 1), ("lower_quota", 1), ("lift_quota", 2)]
+    play.wires.news += [
+        [Said("far", "", {"what": what, "now": time.monotonic(), "press": press})]
+        for what, press in calls
+    ]
+    until = time.monotonic() + 10
+    try:
+        while len(answers) < len(calls):
+            assert time.monotonic() < until
+            play.runtime._look(0.1)
+    finally:
+        play.runtime._end_starts()
+        play.runtime._engine.close()
+        play.runtime._node_logs.close()
+        play.load.end()
+    assert answers == [("far", QuotaAnswer(what, press)) for what, press in calls]
+    name = f"emulate-{play.folder.run}-far"
+    assert engine.quotas == [(name, -1), (name, 20_000), (name, -1)]
+    assert not [record for record in play.view.records if "quota" in record["what"]]
