@@ -193,18 +193,27 @@ MARKERS = {"__pycache__", "__init__.py", "__main__.py", "py.typed"}
 
 
 def test_the_root_has_at_most_24_entries_beside_the_families_of_plugins() -> None:
-    entries = {path.relative_to(PACKAGE).parts[0] for path in FILES}  # no folder of caches alone
-    assert len(entries - MARKERS - FAMILIES) <= 24
+    assert len(_entries(PACKAGE) - FAMILIES) <= 24
+
+
+def test_the_tests_have_at_most_24_entries_beside_the_folders_of_the_packages() -> None:
+    assert len(_entries(ROOT / "tests") - _entries(PACKAGE)) <= 24
+
+
+def _entries(root: Path) -> set[str]:
+    """Return the entries of `root` that are modules or hold some; no folder of caches alone."""
+    return {path.relative_to(root).parts[0] for path in root.rglob("*.py")} - MARKERS
 
 
 def test_every_folder_has_at_most_20_entries() -> None:
     """So a reader sees all rooms of a floor at once, and finds the right one by its name."""
     full = {}
-    for folder in (*PACKAGE.rglob("*/"), *(ROOT / "analysis").rglob("*/")):
-        entries = {path.name for path in folder.iterdir()} - MARKERS
-        named = folder.relative_to(PACKAGE if PACKAGE in folder.parents else ROOT).as_posix()
-        if len(entries) > 20 and named not in FAMILIES and "__pycache__" not in folder.parts:
-            full[named] = len(entries)
+    for root in (PACKAGE, ROOT / "analysis", ROOT / "tests"):
+        for folder in root.rglob("*/"):
+            entries = {path.name for path in folder.iterdir()} - MARKERS
+            named = folder.relative_to(root if root == PACKAGE else ROOT).as_posix()
+            if len(entries) > 20 and named not in FAMILIES and "__pycache__" not in folder.parts:
+                full[named] = len(entries)
     assert full == {}
 
 
