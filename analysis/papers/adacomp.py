@@ -6,12 +6,13 @@ from pathlib import Path
 from statistics import median
 
 from ..facts.pushes import KINDS, parameters, weights
+from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent, size
 from ..reading.runs import Run
-from .drawing import legend, sheet
 from .folder import Row, Study, curve, ended, spent, worlds
 from .markdown import NEVER, Values, fewer, measured, middle, rate, rows_table, span
+from .panels import legend
 
 TARGETS = (0.97, 0.985)
 _TARGET = TARGETS[-1]

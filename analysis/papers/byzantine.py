@@ -8,10 +8,10 @@ from statistics import median
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent
 from ..reading.runs import Run
-from .drawing import sheet
 from .folder import Row, Study, curve, reached, worlds
 from .markdown import never_or, spread, table
 

@@ -8,12 +8,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures
 from ..reading.runs import Run
-from .drawing import legend, sheet
 from .folder import Plan, Row, Study, read_plans, worlds
 from .markdown import table
+from .panels import legend
 
 BASE = "sequential"
 DEVICES, LOSSES = "devices: ", "losses"

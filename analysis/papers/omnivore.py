@@ -15,12 +15,13 @@ from matplotlib.ticker import NullLocator
 from ..facts.asynchrony import groups
 from ..facts.group_updates import measured, penalties, seconds_to, statistical_efficiency
 from ..facts.momentum import MomentumFit, fit, read_trajectory
+from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent
 from .claim_rules import verdict
-from .drawing import bars, legend, ranges, sheet
 from .folder import Plan, Row, Study, curve, read_plans
 from .markdown import never_or, spread, table
+from .panels import bars, legend, ranges
 
 TARGET = 0.95
 FIXED = "fixed"

@@ -9,13 +9,14 @@ from statistics import mean, median
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
+from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent, seconds, size
 from ..reading.runs import Run
 from .claim_rules import verdict
-from .drawing import legend, ranges, sheet
 from .folder import Row, Study, curve, ended, spent, worlds
 from .markdown import Values, measured, middle, rate, rows_table, span, table
+from .panels import legend, ranges
 
 TARGET = 0.9
 _GOAL = percent(TARGET, 0)

@@ -16,14 +16,11 @@ from .. import FIGURES
 from ..facts import host_load
 from ..figures import FigureModule
 from ..reading.runs import Run
-from .picture_file import fonts_missing, save_png, tidy_text
+from .picture_file import DPI, fonts_missing, save_png, tidy_text
 from .theme import HEIGHT, STYLE
 
 WIDTH = 7.2
 """Width of a figure in inches."""
-
-DPI = 160
-"""Dots per inch of PNG files, and of pictures inside an SVG."""
 
 
 def name(module: FigureModule) -> str:

@@ -11,16 +11,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PatchCollection
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from .picture_file import save_png
-from .theme import INK, QUIET, STYLE, fault_colour, fault_hatch, legend_above
+from .picture_file import sheet
+from .theme import INK, QUIET, fault_colour, fault_hatch, legend_above
 
 PlannedRow: TypeAlias = tuple[str, str, float, float | None]
 """Device, kind, begin and end in seconds; the end is None for a fault for good."""
@@ -30,7 +27,7 @@ ExpectedRow: TypeAlias = tuple[str, float, int]
 SERVER = "server"
 """Name of the server where a row of a device has the device's name."""
 
-_WIDTH, _DPI = 9.0, 160
+_WIDTH = 9.0
 _MOST_LABELS = 60
 """Largest number of devices with a label each."""
 _ROW, _LEAST, _MOST = 0.2, 1.2, 7.0
@@ -84,9 +81,7 @@ def png(
     with `batteries`, whose times off depend on their work. The folder of `path` is made.
     """
     tall = min(_MOST, max(_LEAST, _ROW * len(devices)))
-    with rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH, tall + _HELD + _MARGIN), layout="constrained")
-        FigureCanvasAgg(figure)
+    with sheet(path, _WIDTH, tall + _HELD + _MARGIN) as figure:
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[tall, _HELD])
         scale = _scale(end)
         upper.set_xlim(0, end / scale.seconds)
@@ -99,7 +94,6 @@ def png(
             legend_above(upper, keys)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
-        save_png(figure, path, _DPI)
     return path
 
 

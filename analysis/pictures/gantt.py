@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..quantities import figures, percent
-from .picture_file import save_png
-from .theme import INK, QUIET, STYLE, legend_above
+from .picture_file import sheet
+from .theme import INK, QUIET, legend_above
 
 Layers: TypeAlias = tuple[int, int]
 """First and last layer of a segment, counted from 1, both included."""
@@ -35,7 +32,7 @@ PHASES = {
 
 _ROW, _MARGIN = 0.95, 1.05
 """Inches of a row's height, and of the height of legend and axis."""
-_WIDTH, _DPI = 7.2, 160
+_WIDTH = 7.2
 _LINK, _PROCESSOR, _TITLE = 0.62, 0.12, 1.02
 """Lower ends of the two lanes and of the title, in a row of height 1.3."""
 _LANE, _PITCH = 0.4, 1.3
@@ -161,13 +158,10 @@ def draw(rows: Sequence[GanttRow], ax: Axes, *, legend: bool = True) -> None:
         legend_above(ax, [Patch(facecolor=colour, label=name) for name, colour in PHASES.values()])
 
 
-def png(charts: Mapping[str, Sequence[GanttRow]], path: Path, dpi: int = _DPI) -> Path:
+def png(charts: Mapping[str, Sequence[GanttRow]], path: Path) -> Path:
     """Write `charts` to `path` as `draw_charts` draws them, making its folder; return `path`."""
-    with rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH, height(charts)), layout="constrained")
-        FigureCanvasAgg(figure)
+    with sheet(path, _WIDTH, height(charts)) as figure:
         draw_charts(charts, figure.subplots())
-        save_png(figure, path, dpi)
     return path
 
 

@@ -4,18 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
-from .picture_file import save_png
-from .theme import INK, QUIET, SERIES, STYLE
+from .picture_file import sheet
+from .theme import INK, QUIET, SERIES
 
 TraceRow: TypeAlias = tuple[float, float | None, float | None, float | None]
 """Time in seconds, rate in bit/s, one-way delay in seconds, share of lost packets, or None."""
 
-_WIDTH, _TALL, _LOW, _DPI = 9.0, 2.6, 1.1, 160
+_WIDTH, _TALL, _LOW = 9.0, 2.6, 1.1
 _UNITS = ((2 * 3600, 3600, "h"), (300, 60, "min"), (0, 1, "s"))
 _RATES = ((1e9, "gbit"), (1e6, "mbit"), (1e3, "kbit"))
 _OUTAGE = "#F3D9CC"
@@ -35,10 +32,8 @@ def png(
     seconds, unit = next((size, name) for least, size, name in _UNITS if end * rounds >= least)
     times = [(number * end + row[0]) / seconds for number in range(rounds) for row in rows]
     times.append(rounds * end / seconds)
-    with rc_context(STYLE):
-        heights = [_TALL] + [_LOW] * (len(panels) - 1)
-        figure = Figure(figsize=(_WIDTH, sum(heights) + 0.7), layout="constrained")
-        FigureCanvasAgg(figure)
+    heights = [_TALL] + [_LOW] * (len(panels) - 1)
+    with sheet(path, _WIDTH, sum(heights) + 0.7) as figure:
         axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)
         for ax, (column, name, factor) in zip(axes[:, 0], panels, strict=True):
             values = [row[column] for row in rows] * rounds
@@ -58,7 +53,6 @@ def png(
         axes[-1, 0].set_xlim(0, times[-1])
         axes[-1, 0].set_xlabel(f"time ({unit})")
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
-        save_png(figure, path, _DPI)
     return path
 
 

@@ -13,21 +13,38 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from unicodedata import category, east_asian_width
 
+from matplotlib import rc_context
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.category import StrCategoryFormatter
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager, get_font
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
+from .theme import STYLE
+
 SOFTWARE = "emulate"
 """Value of the chunk `Software`: `emulate` replaces a picture only if the picture has it."""
+
+DPI = 160
+"""Dots per inch of PNG files, and of pictures inside an SVG."""
 
 _OWN_FONT = "DejaVu Sans"
 _PLAIN = 0x250
 """First code point that matplotlib's own font may lack; letters below it are printable in it."""
 _LABEL, _TITLE = 28, 100
 """Largest widths of the label of a tick or a legend, and of another line of text, in columns."""
+
+
+@contextmanager
+def sheet(path: Path, width: float, height: float, dpi: int = DPI) -> Iterator[Figure]:
+    """Yield an empty figure of this size in inches; `save_png` writes it to `path` at the end."""
+    with rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure
+        save_png(figure, path, dpi)
 
 
 def save_png(figure: Figure, path: Path, dpi: int, *, math: bool = False) -> Path:

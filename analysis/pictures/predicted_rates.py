@@ -3,16 +3,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from .picture_file import save_png
-from .theme import QUIET, STYLE
+from .picture_file import sheet
+from .theme import QUIET
 
-_SIZE, _DPI = (6.4, 3.8), 160
 _MODELS = {"formula": ("formula", "#0072B2", "o"), "queue": ("queue", "#D55E00", "s")}
 """Label, colour and marker of each model, by the key of its seconds."""
 
@@ -39,9 +35,6 @@ def draw(rows: Sequence[Mapping[str, float]], saturation: int | None, ax: Axes) 
 
 def png(rows: Sequence[Mapping[str, float]], saturation: int | None, path: Path) -> Path:
     """Write the figure of `rows` to `path`, making its folder; return `path`."""
-    with rc_context(STYLE):
-        figure = Figure(figsize=_SIZE, layout="constrained")
-        FigureCanvasAgg(figure)
+    with sheet(path, 6.4, 3.8) as figure:
         draw(rows, saturation, figure.subplots())
-        save_png(figure, path, _DPI)
     return path

@@ -4,18 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from .picture_file import save_png
-from .theme import INK, SERIES, STYLE
+from .picture_file import sheet
+from .theme import INK, SERIES
 
-_WIDTH, _DPI = 7.2, 160
+_WIDTH = 7.2
 _ROW, _LEAST, _MOST = 0.24, 1.0, 8.0
 """Inches of a row, and the least and largest height of all rows."""
 _MARGIN = 1.0
@@ -42,9 +39,7 @@ def png(
     folder of `path` is made. Returns `path`.
     """
     tall = min(_MOST, max(_LEAST, _ROW * len(devices)))
-    with rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH, tall + _MARGIN), layout="constrained")
-        FigureCanvasAgg(figure)
+    with sheet(path, _WIDTH, tall + _MARGIN) as figure:
         if columns:
             cells, bars = figure.subplots(1, 2, sharey=True, width_ratios=[3, 1])
             _draw_cells(cells, columns, counts)
@@ -56,7 +51,6 @@ def png(
         _draw_bars(bars, examples)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
-        save_png(figure, path, _DPI)
     return path
 
 

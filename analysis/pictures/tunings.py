@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .picture_file import save_png
-from .theme import SERIES, STYLE
+from .picture_file import sheet
+from .theme import SERIES
 
 _TRIALS = ("probe", "final", "epoch")
 
@@ -67,9 +64,7 @@ def draw(tuning: Path, picture: Path) -> Path:
     trials = [row for row in rows if row["what"] in _TRIALS]
     groups = sorted({trial["groups"] for trial in trials})
     colours = {number: SERIES[place % len(SERIES)] for place, number in enumerate(groups)}
-    with rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 3.8), layout="constrained")
-        FigureCanvasAgg(figure)
+    with sheet(picture, 9.0, 3.8) as figure:
         axes = figure.subplots()
         for trial in trials:
             _trial(axes, trial, colours[trial["groups"]])
@@ -79,7 +74,6 @@ def draw(tuning: Path, picture: Path) -> Path:
         handles = [Line2D([], [], color=colour, label=f"g={g}") for g, colour in colours.items()]
         mark = Line2D([], [], color="black", marker="*", linestyle="", label="chosen")
         figure.legend(handles=[*handles, mark], loc="outside right upper", frameon=False)
-        save_png(figure, picture, 160)
     return picture
 
 

@@ -162,15 +162,10 @@ def table(found: dict[str, dict[int, float]]) -> str:
 
 def draw(found: dict[str, dict[int, float]], path: Path) -> None:
     """Draw throughput against b_p, relative to one image at a time, into the PNG file `path`."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from analysis.pictures.picture_file import sheet
+    from analysis.pictures.theme import DEVICES
 
-    from analysis.pictures.theme import DEVICES, STYLE
-
-    with rc_context(STYLE):
-        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
-        FigureCanvasAgg(figure)
+    with sheet(path, 7.2, 4.2) as figure:
         ax = figure.subplots()
         for number, (name, rates) in enumerate(found.items()):
             gains = [rate / rates[1] for rate in rates.values()]
@@ -185,7 +180,6 @@ def draw(found: dict[str, dict[int, float]], path: Path) -> None:
         ax.set_xlabel("images lowered and multiplied at once (b_p)")
         ax.set_ylabel("throughput over one image at a time")
         figure.legend(loc="outside right upper", frameon=False)
-        figure.savefig(path, dpi=160)
 
 
 def published(page: str, made: str) -> str:

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.papers import byzantine, drawing
+from analysis.papers import byzantine
 from analysis.papers.folder import Row, Study
+from analysis.pictures import picture_file
 from emulator.scenario.timeline.compiled import timeline
 from emulator.sweeps.studies import STUDIES
 from tests.fakes.runs.handmade_run import written
@@ -56,7 +57,7 @@ def test_the_figure_has_a_line_and_a_band_for_each_aggregation(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(drawing, "save_png", lambda figure, *rest: drawn.append(figure))
+    monkeypatch.setattr(picture_file, "save_png", lambda figure, *rest: drawn.append(figure))
     byzantine.figure(study, tmp_path / "byzantine.png")
     liars, honest = drawn[0].axes
     assert [liars.get_title(), honest.get_title()] == ["4 liars", "no liars"]

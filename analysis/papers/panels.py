@@ -1,29 +1,12 @@
-"""Figures of studies: a sheet of panels, a legend below them, and bars over the seeds."""
+"""Parts of the figures of studies: a legend below the panels, and bars over the seeds."""
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-
-from ..pictures.picture_file import save_png
-from ..pictures.theme import STYLE
-
-
-@contextmanager
-def sheet(path: Path, width: float, height: float) -> Iterator[Figure]:
-    """Yield an empty figure of this size in inches, which is written to `path` at the end."""
-    with rc_context(STYLE):
-        drawn = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(drawn)
-        yield drawn
-        save_png(drawn, path, 160)
 
 
 def legend(
