@@ -11,7 +11,8 @@ from ..pages.compare import compare
 from ..quantities import figures, percent, seconds, size
 from ..reading.protocol import is_regression
 from ..reading.runs import Run
-from . import activations, both_directions, pulls, pushes
+from . import activations, both_directions, pulls
+from . import message_bytes as pushes
 from .held_model import held_evaluations, held_updates
 from .targets import target_name, together
 

@@ -15,7 +15,7 @@ from ..reading.runs import Run
 from . import pulls
 from .devices import devices, loss
 from .faults import outages
-from .pushes import KINDS
+from .message_bytes import KINDS
 
 PAYLOAD = 1448
 """Application bytes in a full TCP segment, with timestamps."""

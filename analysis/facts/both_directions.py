@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from ..reading.runs import Run, fact
-from . import activations, pulls, pushes
+from . import activations, pulls
+from . import message_bytes as pushes
 from .held_model import held_evaluations
 
 

@@ -9,7 +9,8 @@ that were cut off, or on their way at the end.
 from dataclasses import astuple, dataclass
 
 from ..reading.runs import Run, fact
-from . import activations, pulls, pushes, traffic
+from . import activations, pulls, traffic
+from . import message_bytes as pushes
 from .allowance import HEADERS, PAYLOAD
 
 _PULL = 14

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from ..facts.devices import groups
-from ..facts.pushes import KINDS
+from ..facts.message_bytes import KINDS
 from ..pages.labels import stack
 from ..pictures.theme import SERIES, legend_above, nothing
 from ..quantities import size

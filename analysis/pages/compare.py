@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..facts import activations, asynchrony, both_directions, pulls, pushes
+from ..facts import activations, asynchrony, both_directions, pulls
+from ..facts import message_bytes as pushes
 from ..facts.held_model import count_updates
 from ..facts.targets import target_name, together
 from ..quantities import figures as number

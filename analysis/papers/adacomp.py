@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
-from ..facts.pushes import KINDS, parameters, weights
+from ..facts.message_bytes import KINDS, parameters, weights
 from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent, size

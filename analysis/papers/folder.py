@@ -13,7 +13,7 @@ import yaml
 
 from ..errors import RunError
 from ..facts import both_directions
-from ..facts.pushes import KINDS
+from ..facts.message_bytes import KINDS
 from ..reading.runs import Run, read
 
 _PAPERS = Path(__file__).parents[2] / "scenarios" / "papers"

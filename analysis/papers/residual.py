@@ -4,8 +4,9 @@ from statistics import median
 
 import numpy as np
 
-from ..facts import both_directions, pulls, pushes
-from ..facts.pushes import KINDS
+from ..facts import both_directions, pulls
+from ..facts import message_bytes as pushes
+from ..facts.message_bytes import KINDS
 from ..quantities import figures, percent, size
 from ..reading.runs import Run
 from .folder import Row, Study, curve, ended

@@ -2,7 +2,8 @@
 
 import math
 
-from ..facts import activations, both_directions, pulls, pushes
+from ..facts import activations, both_directions, pulls
+from ..facts import message_bytes as pushes
 from ..facts.reconcile import reconcile
 from ..quantities import figures, percent, size
 from ..reading.runs import Run

@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from ..facts import activations, pushes
+from ..facts import activations
+from ..facts import message_bytes as pushes
 from ..facts.devices import devices, groups
 from ..facts.faults import downtime
 from ..facts.held_model import held_updates

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..facts import activations, asynchrony, both_directions, pulls, pushes
+from ..facts import activations, asynchrony, both_directions, pulls
+from ..facts import message_bytes as pushes
 from ..facts.devices import devices
 from ..facts.faults import actions
 from ..facts.held_model import count_updates, held_evaluations

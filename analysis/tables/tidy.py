@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..facts import activations, both_directions, pulls, pushes
+from ..facts import activations, both_directions, pulls
+from ..facts import message_bytes as pushes
 from ..facts.devices import devices as listed_devices
 from ..facts.faults import downtime
 from ..reading.protocol import algorithm

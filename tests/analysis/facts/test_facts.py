@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from analysis import Run, RunError, read
-from analysis.facts import pushes, traffic
+from analysis.facts import message_bytes as pushes
+from analysis.facts import traffic
 from analysis.facts.agreement import agreement
 from analysis.facts.allowance import allowances
 from analysis.facts.devices import devices, loss, mbit

@@ -70,7 +70,12 @@ def test_each_fact_of_a_run_is_computed_once_for_a_report(folder: Path) -> None:
     del profile.frames["runs.known"]  # `fact` itself, which returns the kept value
     assert {name for name, count in profile.frames.items() if count > 1} == set()
     facts = ["faults.outages", "faults.actions", "traffic.rates"]
-    facts += ["devices.devices", "reconcile.reconcile", "pushes.by_kind", "link_rates.link_use"]
+    facts += [
+        "devices.devices",
+        "reconcile.reconcile",
+        "message_bytes.by_kind",
+        "link_rates.link_use",
+    ]
     assert {name: profile.calls[name] for name in facts} == dict.fromkeys(facts, 1)
     tables: Counter[str] = Counter()
     for figure in analysis.FIGURES:  # the curves of scores share a module

@@ -6,7 +6,7 @@ import pytest
 
 from analysis import Run, read
 from analysis.facts.held_model import count_updates, held_evaluations, held_updates
-from analysis.facts.pushes import by_kind
+from analysis.facts.message_bytes import by_kind
 from analysis.figures import staleness, update_rate
 from analysis.figures.scores import accuracy_time, accuracy_updates
 from analysis.pages.compare import compare
