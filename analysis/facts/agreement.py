@@ -11,9 +11,8 @@ from ..pages.compare import compare
 from ..quantities import figures, percent, seconds, size
 from ..reading.protocol import is_regression
 from ..reading.runs import Run
-from . import activations, both_directions, pulls
-from . import message_bytes as pushes
 from .held_model import held_evaluations, held_updates
+from .message_bytes import both_bytes, cut_bytes, device_pulls, pull_counts, pushed_by_kind
 from .targets import target_name, together
 
 COLUMNS = ("quantity", "docker", "virtual", "difference", "measure")
@@ -89,19 +88,19 @@ def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
     """Return the quantities of `run`, with the times to the `wanted` accuracies (per cent)."""
     row = compare([run]).iloc[0]
-    updates, sent = held_updates(run), pulls.of_devices(run)
+    updates, sent = held_updates(run), device_pulls(run)
     stale = updates["staleness"].to_numpy(float)
-    pushed, pulled = float(pushes.by_kind(run).sum()), float(sent["bytes"].sum())
+    pushed, pulled = float(pushed_by_kind(run).sum()), float(sent["bytes"].sum())
     facts = {
         "updates": float(row["updates"]),
         "duration": float(row["duration"]),
         "updates_per_second": float(row["updates_per_second"]),
         "push_bytes_per_update": _ratio(pushed, float(row["updates"])),
         "push_bytes": pushed,
-        "pull_bytes_per_pull": _ratio(pulled, float(pulls.count(sent).sum())),
+        "pull_bytes_per_pull": _ratio(pulled, float(pull_counts(sent).sum())),
         "pull_bytes": pulled,
         **_crossed(run),
-        "both_bytes": float(both_directions.both(run)),
+        "both_bytes": float(both_bytes(run)),
         "faults": float(run.faults_begun),
         "staleness_median": float(np.median(stale)) if len(stale) else math.nan,
         "staleness_p90": float(np.quantile(stale, 0.9)) if len(stale) else math.nan,
@@ -114,7 +113,7 @@ def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
 
 def _crossed(run: Run) -> dict[str, float]:
     """Return the bytes at the cut of the model of `run`; {} without a cut."""
-    total, count = activations.cut_bytes(run).total, len(run.records("activations"))
+    total, count = cut_bytes(run).total, len(run.records("activations"))
     if not total:
         return {}
     return {

@@ -12,10 +12,9 @@ from typing import Any
 import pandas as pd
 
 from ..reading.runs import Run
-from . import pulls
 from .devices import devices, loss
 from .faults import outages
-from .message_bytes import KINDS
+from .message_bytes import KINDS, device_pulls, pull_counts
 
 PAYLOAD = 1448
 """Application bytes in a full TCP segment, with timestamps."""
@@ -96,7 +95,7 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
     pushed = updates[list(KINDS)].sum(axis=1)
     up, down = (crossed[way].astype(float) for way in ("up", "down"))
     push = _way([pushed, up], [_ones(updates), _ones(crossed)], run, "up")
-    pull = _way([models["bytes"], down], [pulls.count(models), _ones(crossed)], run, "down")
+    pull = _way([models["bytes"], down], [pull_counts(models), _ones(crossed)], run, "down")
     struck = _struck(run)
     # a model counts as sent even if a fault or the end of the run kept it from the interface
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
@@ -168,7 +167,7 @@ def _under_way(run: Run) -> int:
     if _gives_models_ahead(run):
         # an update that is recorded after the last model may be of the model before
         models = run.records("pull")
-        asked = pulls.count(models).groupby(models["node"]).sum()
+        asked = pull_counts(models).groupby(models["node"]).sum()
         made = updates["node"].value_counts().reindex(asked.index).fillna(0)
         updated = updated[(asked <= made).reindex(updated.index).fillna(True).astype(bool)]
     scored = run.records("evaluation")[["at"]].max().rename({"at": "evaluator"})
@@ -192,7 +191,7 @@ def _lost_passes(run: Run) -> int:
     the outputs may come too late.
     """
     passed = len(run.records("activations"))
-    asked = int(pulls.count(pulls.of_devices(run)).sum())
+    asked = int(pull_counts(device_pulls(run)).sum())
     return max(0, asked - passed) if passed else 0
 
 

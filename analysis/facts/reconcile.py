@@ -9,9 +9,9 @@ that were cut off, or on their way at the end.
 from dataclasses import astuple, dataclass
 
 from ..reading.runs import Run, fact
-from . import activations, pulls, traffic
-from . import message_bytes as pushes
+from . import traffic
 from .allowance import HEADERS, PAYLOAD
+from .message_bytes import cut_bytes, pull_counts, pushed_by_kind
 
 _PULL = 14
 """Approximate bytes of a pull's request in virtual time, which charges headers by the byte."""
@@ -87,16 +87,16 @@ def reconcile(run: Run) -> Reconciliation | None:
     """
     interface = _interface(run)
     models = run.records("pull")
-    push = int(pushes.by_kind(run).sum())
+    push = int(pushed_by_kind(run).sum())
     pull = int(models["bytes"].sum()) if len(models) else _pulled(run)
     # a model that could not be sent has a `pull` record too
     pull -= int(run.records("unsent")["bytes"].sum())
-    crossed = activations.cut_bytes(run)
+    crossed = cut_bytes(run)
     push, pull = push + crossed.up, pull + crossed.down
     if interface is None or push + pull == 0:
         return None
     hellos = 0 if run.virtual else len(run.records("hello")) * _CONNECTION // 2
-    requests = int(pulls.count(models).sum()) * (_PULL if run.virtual else _REQUEST)
+    requests = int(pull_counts(models).sum()) * (_PULL if run.virtual else _REQUEST)
     rx, tx = interface
     return Reconciliation(
         rx=Sums(push, rx, _headers(push), _replies(run, pull), requests, hellos),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..facts import both_directions
+from ..facts.message_bytes import evaluations_with_bytes, held_evaluations_with_bytes
 from ..pages.labels import joined, stack
 from ..pictures import raster
 from ..pictures.theme import (
@@ -100,7 +100,7 @@ class Curve:
         not, as the curve would run backwards.
         """
         score, over = self.score, self.over
-        evaluations = (both_directions.measured if over == "at" else both_directions.held)(run)
+        evaluations = (evaluations_with_bytes if over == "at" else held_evaluations_with_bytes)(run)
         if is_regression(run) != score.regression:
             evaluations = evaluations.iloc[:0]
         return evaluations[[over]].assign(**{score.column: evaluations[score.column] * score.scale})

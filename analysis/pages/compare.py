@@ -7,9 +7,17 @@ from typing import Any
 
 import pandas as pd
 
-from ..facts import activations, asynchrony, both_directions, pulls
-from ..facts import message_bytes as pushes
+from ..facts import asynchrony
 from ..facts.held_model import count_updates
+from ..facts.message_bytes import (
+    both_bytes,
+    cut_bytes,
+    held_evaluations_with_bytes,
+    pulled_bytes,
+    push_ratio,
+    pushed_by_kind,
+    traffic_ratio,
+)
 from ..facts.targets import target_name, together
 from ..quantities import figures as number
 from ..quantities import percent, seconds, size
@@ -140,7 +148,7 @@ def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = N
 
 
 def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
-    held = both_directions.held(run)
+    held = held_evaluations_with_bytes(run)
     evaluations = held.dropna(subset="accuracy")
     updates = count_updates(run)
     duration = run.end
@@ -158,12 +166,12 @@ def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
         "best_accuracy": float("nan") if accuracy.empty else float(accuracy.max()),
         "final_error": float("nan") if errors.empty else float(errors.iloc[-1]),
         "best_error": float(errors.min()),
-        "push_bytes": int(pushes.by_kind(run).sum()),
-        "pull_bytes": pulls.pulled(run),
-        _CROSSED: activations.cut_bytes(run).total,
-        "both_bytes": both_directions.both(run),
-        "push_ratio": pushes.ratio(run) or float("nan"),
-        "traffic_ratio": both_directions.ratio(run) or float("nan"),
+        "push_bytes": int(pushed_by_kind(run).sum()),
+        "pull_bytes": pulled_bytes(run),
+        _CROSSED: cut_bytes(run).total,
+        "both_bytes": both_bytes(run),
+        "push_ratio": push_ratio(run) or float("nan"),
+        "traffic_ratio": traffic_ratio(run) or float("nan"),
         "updates_per_second": updates / duration if duration > 0 else float("nan"),
     }
     for target in wanted:

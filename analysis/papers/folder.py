@@ -12,8 +12,7 @@ import pandas as pd
 import yaml
 
 from ..errors import RunError
-from ..facts import both_directions
-from ..facts.message_bytes import KINDS
+from ..facts.message_bytes import KINDS, evaluations_with_bytes
 from ..reading.runs import Run, read
 
 _PAPERS = Path(__file__).parents[2] / "scenarios" / "papers"
@@ -116,7 +115,7 @@ def spent(run: Run, target: float) -> dict[str, float]:
     that reached the target; all are infinite if it was never reached. The models of studies with
     tables of bytes are not cut.
     """
-    evaluations = both_directions.measured(run).drop_duplicates("updates")
+    evaluations = evaluations_with_bytes(run).drop_duplicates("updates")
     enough = evaluations[evaluations["accuracy"].astype(float) >= target - 1e-9]
     if enough.empty:
         return dict.fromkeys(("at", "updates", "pushed", "pulled", "both"), math.inf)

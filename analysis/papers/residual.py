@@ -4,9 +4,7 @@ from statistics import median
 
 import numpy as np
 
-from ..facts import both_directions, pulls
-from ..facts import message_bytes as pushes
-from ..facts.message_bytes import KINDS
+from ..facts.message_bytes import KINDS, both_bytes, pulled_bytes, pushed_by_kind
 from ..quantities import figures, percent, size
 from ..reading.runs import Run
 from .folder import Row, Study, curve, ended
@@ -71,9 +69,9 @@ def _seed(run: Run) -> dict[str, float]:
     return {
         "ended": ended(run),
         "best": float(curve(run)["accuracy"].max()),
-        "pushed": float(pushes.by_kind(run).sum()),
-        "pulled": pulls.pulled(run),
-        "both": both_directions.both(run),
+        "pushed": float(pushed_by_kind(run).sum()),
+        "pulled": pulled_bytes(run),
+        "both": both_bytes(run),
     }
 
 

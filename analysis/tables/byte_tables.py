@@ -2,8 +2,16 @@
 
 import math
 
-from ..facts import activations, both_directions, pulls
-from ..facts import message_bytes as pushes
+from ..facts.message_bytes import (
+    both_bytes,
+    byte_models,
+    cut_bytes,
+    dense_both_bytes,
+    dense_pull_bytes,
+    dense_push_bytes,
+    pulled_bytes,
+    pushed_by_kind,
+)
 from ..facts.reconcile import reconcile
 from ..quantities import figures, percent, size
 from ..reading.runs import Run
@@ -13,7 +21,7 @@ Row = tuple[str, ...]
 
 def kinds(run: Run) -> list[Row]:
     """Return the push bytes by kind, as (style, kind, bytes, share, bytes per update)."""
-    sums = pushes.by_kind(run)
+    sums = pushed_by_kind(run)
     total, count = int(sums.sum()), len(run.records("update"))
     rows = [("", *row) for row in sums.items()] + [("sum", "total", total)]
     return [
@@ -30,12 +38,12 @@ def directions(run: Run) -> list[Row]:
 
     A ratio is that of dense messages to those sent; there is none for activations.
     """
-    crossed = activations.cut_bytes(run).total
+    crossed = cut_bytes(run).total
     rows = [
-        ("", "pushed", int(pushes.by_kind(run).sum()), pushes.dense(run)),
-        ("", "pulled by devices", pulls.pulled(run), pulls.dense(run)),
+        ("", "pushed", int(pushed_by_kind(run).sum()), dense_push_bytes(run)),
+        ("", "pulled by devices", pulled_bytes(run), dense_pull_bytes(run)),
         *([("", "activations", crossed, float(crossed))] if crossed else []),
-        ("sum", "both directions", both_directions.both(run), both_directions.dense(run)),
+        ("sum", "both directions", both_bytes(run), dense_both_bytes(run)),
     ]
     return [
         (style, name, f"{sent:,}", *(_dense(dense, sent) if dense else ("–", "–")))
@@ -53,7 +61,7 @@ def at_the_cut(run: Run) -> list[Row]:
 
     Empty without a cut.
     """
-    crossed, count = activations.cut_bytes(run), len(run.records("activations"))
+    crossed, count = cut_bytes(run), len(run.records("activations"))
     rows = [
         ("up: activations, labels or gradients by outputs", crossed.up),
         ("down: gradients by activations, outputs", crossed.down),
@@ -65,7 +73,7 @@ def at_the_cut(run: Run) -> list[Row]:
 
 def models(run: Run) -> list[Row]:
     """Return the compression under each byte model, as (model, bytes, ratio)."""
-    table = pushes.models(run)
+    table = byte_models(run)
     return [
         (model, f"{held:,}", figures(ratio)) for model, held, ratio in table.itertuples(index=False)
     ]
@@ -101,7 +109,7 @@ def bytes_reconciled(run: Run) -> list[Row]:
 
 
 def _counted(run: Run) -> str:
-    if activations.cut_bytes(run).total:
+    if cut_bytes(run).total:
         return "application: pushes applied, models sent, activations and their gradients"
     return "application: pushes applied, models sent"
 

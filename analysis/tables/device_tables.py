@@ -2,11 +2,10 @@
 
 import pandas as pd
 
-from ..facts import activations
-from ..facts import message_bytes as pushes
 from ..facts.devices import devices, groups
 from ..facts.faults import downtime
 from ..facts.held_model import held_updates
+from ..facts.message_bytes import KINDS, cut_bytes_by_node
 from ..figures import link_rates
 from ..quantities import figures, percent, seconds, size
 from ..reading.runs import Run
@@ -58,7 +57,7 @@ def per_device(run: Run) -> list[Row]:
     pulls = pulls.assign(row=pulls["node"].map(names))
     pushed = updates.groupby("row")["bytes"].sum().to_dict()
     pulled = pulls.groupby("row")["bytes"].sum().to_dict()
-    crossed = activations.by_node(run).groupby(names).sum()
+    crossed = cut_bytes_by_node(run).groupby(names).sum()
     held = updates.loc[held_updates(run).index].groupby("row")
     count = held.size()
     stale = held["staleness"].median() if len(count) else count
@@ -89,7 +88,7 @@ def device_columns(run: Run) -> list[str]:
 
 
 def _weight(updates: pd.DataFrame) -> "pd.Series[int]":
-    return updates[list(pushes.KINDS)].sum(axis=1)
+    return updates[list(KINDS)].sum(axis=1)
 
 
 def _titles(run: Run) -> dict[str, str]:

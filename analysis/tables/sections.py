@@ -4,11 +4,21 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..facts import activations, asynchrony, both_directions, pulls
-from ..facts import message_bytes as pushes
+from ..facts import asynchrony
 from ..facts.devices import devices
 from ..facts.faults import actions
 from ..facts.held_model import count_updates, held_evaluations
+from ..facts.message_bytes import (
+    both_bytes,
+    cut_bytes,
+    dense_both_bytes,
+    dense_pull_bytes,
+    dense_push_bytes,
+    pulled_bytes,
+    push_ratio,
+    pushed_by_kind,
+    traffic_ratio,
+)
 from ..quantities import figures, percent, seconds, size
 from ..reading.protocol import is_regression
 from ..reading.runs import Run
@@ -29,16 +39,16 @@ def headline(run: Run) -> list[Row]:
         _score(run),
         ("updates", figures(updates), ", ".join(speed + gone)),
         ("duration", seconds(run.end), "emulated"),
-        ("pushed", size(pushes.by_kind(run).sum()), _against("pushes", pushes.dense(run))),
-        ("pulled", size(pulls.pulled(run)), _against("pulls", pulls.dense(run))),
+        ("pushed", size(pushed_by_kind(run).sum()), _against("pushes", dense_push_bytes(run))),
+        ("pulled", size(pulled_bytes(run)), _against("pulls", dense_pull_bytes(run))),
         *_crossed(run),
         (
             "both directions",
-            size(both_directions.both(run)),
-            _against("", both_directions.dense(run)),
+            size(both_bytes(run)),
+            _against("", dense_both_bytes(run)),
         ),
-        ("ratio of pushes", _ratio(pushes.ratio(run)), "dense over pushed"),
-        ("ratio of both", _ratio(both_directions.ratio(run)), "dense over pushed and pulled"),
+        ("ratio of pushes", _ratio(push_ratio(run)), "dense over pushed"),
+        ("ratio of both", _ratio(traffic_ratio(run)), "dense over pushed and pulled"),
         ("faults", *_faults(run)),
     ]
 
@@ -56,7 +66,7 @@ def _score(run: Run) -> Row:
 
 def _crossed(run: Run) -> list[Row]:
     """Return the row of the activations; none without a cut."""
-    crossed = activations.cut_bytes(run)
+    crossed = cut_bytes(run)
     ways = f"{size(crossed.up)} up, {size(crossed.down)} down"
     return [("activations", size(crossed.total), ways)] if crossed.total else []
 

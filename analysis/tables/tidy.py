@@ -8,10 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from ..facts import activations, both_directions, pulls
-from ..facts import message_bytes as pushes
 from ..facts.devices import devices as listed_devices
 from ..facts.faults import downtime
+from ..facts.message_bytes import (
+    KINDS,
+    cut_bytes,
+    cut_bytes_by_node,
+    evaluations_with_bytes,
+    pull_counts,
+)
 from ..reading.protocol import algorithm
 from ..reading.runs import Run
 
@@ -25,7 +30,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         **_PLACE,
         **dict.fromkeys(("version", "updates", "staleness"), _WHOLE),
         **dict.fromkeys(("divisor", "loss", "compute"), _REAL),
-        **dict.fromkeys(("entries", *pushes.KINDS, "bytes", "segments", "group"), _WHOLE),
+        **dict.fromkeys(("entries", *KINDS, "bytes", "segments", "group"), _WHOLE),
     },
     "pulls": {**_PLACE, **dict.fromkeys(("version", "bytes", "segments", "count"), _WHOLE)},
     "evaluations": {
@@ -75,7 +80,7 @@ def table(name: str, run: Run, label: str) -> pd.DataFrame:
 
 def _updates(run: Run) -> pd.DataFrame:
     records = run.records("update")
-    return _segmented(records.assign(bytes=records[list(pushes.KINDS)].sum(axis=1)))
+    return _segmented(records.assign(bytes=records[list(KINDS)].sum(axis=1)))
 
 
 def _segmented(records: pd.DataFrame) -> pd.DataFrame:
@@ -87,7 +92,7 @@ def _segmented(records: pd.DataFrame) -> pd.DataFrame:
 
 def _pulls(run: Run) -> pd.DataFrame:
     records = _segmented(run.records("pull"))
-    return records.assign(count=pulls.count(records))
+    return records.assign(count=pull_counts(records))
 
 
 def _faults(run: Run) -> pd.DataFrame:
@@ -99,7 +104,7 @@ def _devices(run: Run) -> pd.DataFrame:
     count = updates.groupby("node").size()
     pushed = updates.groupby("node")["bytes"].sum()
     pulled = models.groupby("node")["bytes"].sum()
-    crossed = activations.by_node(run)
+    crossed = cut_bytes_by_node(run)
     gone = downtime(run)
     rows = [
         {
@@ -122,7 +127,7 @@ def _runs(run: Run) -> pd.DataFrame:
     summary = run.summary
     facts = {name: summary.get(name) for name in TABLES["runs"]}
     push = (summary.get("push_bytes") or {}).get("total")
-    pull, crossed = summary.get("pull_bytes"), activations.cut_bytes(run).total
+    pull, crossed = summary.get("pull_bytes"), cut_bytes(run).total
     seed = run.scenario.get("seed") if facts["seed"] is None else facts["seed"]
     return pd.DataFrame(
         [
@@ -144,7 +149,7 @@ def _runs(run: Run) -> pd.DataFrame:
 _MADE: dict[str, Callable[[Run], Any]] = {
     "updates": _updates,
     "pulls": _pulls,
-    "evaluations": both_directions.measured,
+    "evaluations": evaluations_with_bytes,
     "traffic": lambda run: run.records("traffic"),
     "faults": _faults,
     "devices": _devices,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.facts.activations import cut_bytes
 from analysis.facts.agreement import agreement, readable
+from analysis.facts.message_bytes import cut_bytes
 from analysis.facts.reconcile import reconcile
 from analysis.figures import bytes_by_kind
 from analysis.pages.compare import compare, text

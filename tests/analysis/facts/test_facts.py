@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from analysis import Run, RunError, read
-from analysis.facts import message_bytes as pushes
 from analysis.facts import traffic
 from analysis.facts.agreement import agreement
 from analysis.facts.allowance import allowances
 from analysis.facts.devices import devices, loss, mbit
+from analysis.facts.message_bytes import byte_models, push_ratio, pushed_by_kind
 from analysis.facts.reconcile import reconcile
 from analysis.pages.compare import compare
 from analysis.pages.run_warnings import warnings
@@ -83,7 +83,7 @@ def test_a_missing_summary_is_noted_and_the_records_stand_in(tmp_path: Path) -> 
     partial = read(tmp_path)
     assert partial.outcome == "unfinished"
     assert any("summary.json is missing" in note for note in partial.notes)
-    assert pushes.ratio(partial) == pytest.approx(pushes.ratio(whole), rel=1e-3)
+    assert push_ratio(partial) == pytest.approx(push_ratio(whole), rel=1e-3)
     result, guessed = compare([whole]), compare([partial])
     assert guessed["updates"].iloc[0] == result["updates"].iloc[0] == 50
 
@@ -199,10 +199,10 @@ def test_ratios_under_all_byte_models_come_from_the_entries(tmp_path: Path) -> N
     records = [update(float(at), entries=1000, values=4000, indices=1300) for at in range(10)]
     dense = 10 * 400_000
     run = written(tmp_path, records, summary={"outcome": "success", "dense_push_bytes": dense})
-    table = pushes.models(run).set_index("model")
+    table = byte_models(run).set_index("model")
     assert table["bytes"].to_list() == [40_000, 60_000 + 10 * 2 * 4, 80_000, 120_000, 53_100]
     assert table["ratio"].to_list() == pytest.approx([dense / held for held in table["bytes"]])
-    assert pushes.by_kind(run).to_dict() == {
+    assert pushed_by_kind(run).to_dict() == {
         "values": 40_000,
         "indices": 13_000,
         "headers": 50,

@@ -6,7 +6,7 @@ import pytest
 
 from analysis import Run, read
 from analysis.facts.held_model import count_updates, held_evaluations, held_updates
-from analysis.facts.message_bytes import by_kind
+from analysis.facts.message_bytes import pushed_by_kind
 from analysis.figures import staleness, update_rate
 from analysis.figures.scores import accuracy_time, accuracy_updates
 from analysis.pages.compare import compare
@@ -76,7 +76,7 @@ def test_figures_and_tables_have_the_model_s_updates(run: Run) -> None:
 
 
 def test_bytes_of_lost_updates_did_travel(run: Run) -> None:
-    assert by_kind(run).sum() == 7 * 60
+    assert pushed_by_kind(run).sum() == 7 * 60
 
 
 def test_steps_of_several_updates_are_lost_together(tmp_path: Path) -> None:
