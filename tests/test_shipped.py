@@ -25,7 +25,7 @@ NOT_IMPORTED = {
     "emulator.costs.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learning.datasets.own.call_function": "started by the reader of functions",
     "emulator.learning.learners.tensorflow.keras_export": "started by the export of own models",
-    "analysis.facts.agreement": "imported by `emulator.cli.read.analysis_package`",
+    "analysis.pages.agreement": "imported by `emulator.cli.read.analysis_package`",
     "analysis.pictures.fault_gantt": "imported by `emulator.cli.read.analysis_package`",
     "analysis.pictures.link_trace": "imported by `emulator.cli.read.analysis_package`",
     "analysis.pictures.predicted_rates": "imported by `emulator.cli.read.analysis_package`",

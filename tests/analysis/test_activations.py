@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.facts.agreement import agreement, readable
 from analysis.facts.message_bytes import cut_bytes
 from analysis.facts.reconcile import reconcile
 from analysis.figures import bytes_by_kind
+from analysis.pages.agreement import agreement, readable
 from analysis.pages.compare import compare, text
 from analysis.pages.report import report
 from analysis.pages.run_warnings import warnings

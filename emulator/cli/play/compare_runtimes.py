@@ -137,7 +137,7 @@ def _tell(
     folders: dict[str, Path], speed: dict[str, float], out: Path | None, *, as_json: bool
 ) -> None:
     agreement, compare, read = (
-        analysis("facts.agreement"),
+        analysis("pages.agreement"),
         analysis("pages.compare"),
         analysis().read,
     )

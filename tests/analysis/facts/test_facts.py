@@ -8,11 +8,11 @@ import pytest
 
 from analysis import Run, RunError, read
 from analysis.facts import traffic
-from analysis.facts.agreement import agreement
 from analysis.facts.allowance import allowances
 from analysis.facts.devices import devices, loss, mbit
 from analysis.facts.message_bytes import byte_models, push_ratio, pushed_by_kind
 from analysis.facts.reconcile import reconcile
+from analysis.pages.agreement import agreement
 from analysis.pages.compare import compare
 from analysis.pages.run_warnings import warnings
 from analysis.reading.runs import COLUMNS

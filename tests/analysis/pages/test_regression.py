@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from analysis import Run, load
-from analysis.facts.agreement import agreement
 from analysis.figures.scores import accuracy_updates, error_bytes, error_time, error_updates
 from analysis.pages import page
+from analysis.pages.agreement import agreement
 from analysis.pages.compare import compare, text
 from analysis.pages.report import report
 from emulator.cli.watching.run_views import describe_record

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from analysis import Run
-from analysis.facts.agreement import COLUMNS, agreement, readable, rows, text
+from analysis.pages.agreement import COLUMNS, agreement, readable, rows, text
 from analysis.pages.compare import compare_html
 from tests.fakes.runs.handmade_run import act, update, written
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..pages.compare import compare
+from ..facts.held_model import held_evaluations, held_updates
+from ..facts.message_bytes import both_bytes, cut_bytes, device_pulls, pull_counts, pushed_by_kind
+from ..facts.targets import target_name, together
 from ..quantities import figures, percent, seconds, size
 from ..reading.protocol import is_regression
 from ..reading.runs import Run
-from .held_model import held_evaluations, held_updates
-from .message_bytes import both_bytes, cut_bytes, device_pulls, pull_counts, pushed_by_kind
-from .targets import target_name, together
+from .compare import compare
 
 COLUMNS = ("quantity", "docker", "virtual", "difference", "measure")
 
