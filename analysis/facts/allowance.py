@@ -179,8 +179,7 @@ def _under_way(run: Run) -> int:
 
 def _gives_models_ahead(run: Run) -> bool:
     """Return whether a device gets its next model before its push is part of a step."""
-    training = run.scenario.get("training")
-    chosen = training.get("synchronization") if isinstance(training, dict) else None
+    chosen = run.training.get("synchronization")
     return (chosen.get("kind") if isinstance(chosen, dict) else chosen) == "softsync"
 
 

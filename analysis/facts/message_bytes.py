@@ -123,8 +123,7 @@ def whole_model_bytes(run: Run) -> float | None:
     sent = device_pulls(run)
     if sent.empty:
         return None
-    training = run.scenario.get("training")
-    pull: Any = training.get("pull") if isinstance(training, dict) else None
+    pull: Any = run.training.get("pull")
     values = pull.get("values") if isinstance(pull, dict) else None
     return float((sent["bytes"] / pull_counts(sent)).max()) * 4 / _WIDTHS.get(str(values), 4)
 

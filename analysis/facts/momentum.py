@@ -11,6 +11,7 @@ The fit is therefore one of two stages: earlier gradients and changes (the instr
 last change and the gradient, and the change is fitted to the predictions.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
+from ..quantities import figures
+from ..reading.runs import Run, fact
+from .group_updates import group_count
 
 FILE = "trajectory.npz"
 DIRECTIONS = 12
@@ -176,3 +180,62 @@ def _sums(run: Trajectory) -> tuple[Any, ...]:
     z = np.stack(known)
     pairs = ((z, x), (z, y), (z, z), (x, x), (x, y), (y, y))
     return tuple(np.einsum("itd,jtd->dij", a, b, optimize=True) for a, b in pairs)
+
+
+# -- of runs ---------------------------------------------------------------------------------------
+
+
+def explicit_momentum(run: Run) -> float:
+    """Return the momentum of the optimizer of `run`; 0 without momentum."""
+    optimizer = run.training.get("optimizer")
+    if not isinstance(optimizer, dict) or optimizer.get("kind") != "momentum":
+        return 0.0
+    return float(optimizer.get("momentum", 0.9))
+
+
+def total_momentum(implicit: float, explicit: float) -> float:
+    """Return the momentum that prolongs a step as much as both together: 1 - (1 - μ)(1 - ν)."""
+    return 1 - (1 - implicit) * (1 - explicit)
+
+
+@fact
+def trajectory(run: Run) -> Trajectory | None:
+    """Return the trajectory of `run`, or None."""
+    return read_trajectory(run.folder)
+
+
+def measured_momentum(runs: Sequence[Run]) -> MomentumFit | None:
+    """Return the momentum of `runs`, which differ in their seeds only; None if it is unknown."""
+    kept = [found for run in runs if (found := trajectory(run)) is not None]
+    if not kept:
+        return None
+    try:
+        return fit(kept, explicit_momentum(runs[0]))
+    except RunError:  # too short, or not finite
+        return None
+
+
+def momentum_sentence(runs: Sequence[Run]) -> str:
+    """Return the implicit momentum of `runs` beside 1 - 1/g; empty if none was measured."""
+    found = measured_momentum(runs)
+    if found is None:
+        return ""
+    low_high = found.momentum_range
+    span = f" ({low_high[0]:.3f} – {low_high[1]:.3f})" if low_high else ", of one run alone"
+    words = [f"{found.momentum:.3f}{span}"]
+    if count := group_count(runs[0]):
+        words.append(f"1 − 1/g = {1 - 1 / count:.3f} for g = {count} and memoryless steps")
+    words.append(f"step {figures(found.step)}")
+    if explicit := explicit_momentum(runs[0]):
+        total = total_momentum(found.momentum, explicit)
+        words.append(f"with the optimizer's {explicit:g} in total {total:.3f}")
+    return "; ".join(words)
+
+
+def siblings(run: Run, runs: Sequence[Run]) -> list[Run]:
+    """Return those of `runs` that differ from `run` in the seed only."""
+    return [other for other in runs if _identity(other) == _identity(run)]
+
+
+def _identity(run: Run) -> str:
+    return json.dumps({**run.scenario, "seed": None}, sort_keys=True, default=str)

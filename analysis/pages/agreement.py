@@ -9,11 +9,10 @@ import pandas as pd
 
 from ..facts.held_model import held_evaluations, held_updates
 from ..facts.message_bytes import both_bytes, cut_bytes, device_pulls, pull_counts, pushed_by_kind
-from ..facts.targets import target_name, together
 from ..quantities import figures, percent, seconds, size
 from ..reading.protocol import is_regression
 from ..reading.runs import Run
-from .compare import compare
+from .compare import compare, target_name, together
 
 COLUMNS = ("quantity", "docker", "virtual", "difference", "measure")
 

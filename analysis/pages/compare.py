@@ -1,13 +1,13 @@
 """The comparison of runs: results, and the updates, time and bytes to each target accuracy."""
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ..facts import asynchrony
 from ..facts.held_model import count_updates
 from ..facts.message_bytes import (
     both_bytes,
@@ -18,7 +18,7 @@ from ..facts.message_bytes import (
     pushed_by_kind,
     traffic_ratio,
 )
-from ..facts.targets import target_name, together
+from ..facts.momentum import momentum_sentence, siblings
 from ..quantities import figures as number
 from ..quantities import percent, seconds, size
 from ..reading.protocol import algorithm, is_regression, sentence
@@ -52,6 +52,8 @@ _SCORES = {
     True: ("final_error", "best_error"),
 }
 """Columns of a classification and of a regression; those that no run has are left out."""
+_TARGETS = (90.0, 95.0, 97.0)
+"""Targets in per cent of a run without targets in its scenario."""
 _MOMENTUM = "implicit momentum"
 _COSTS: dict[str, tuple[str, str, Callable[[float], str]]] = {
     "updates": ("updates", "updates", number),
@@ -78,7 +80,7 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
     wanted = together(runs)
     pairs = zip(runs, labels(runs), strict=True)
     table = pd.DataFrame([_row(run, label, wanted) for run, label in pairs])
-    momenta = [asynchrony.sentence(asynchrony.siblings(run, runs)) for run in runs]
+    momenta = [momentum_sentence(siblings(run, runs)) for run in runs]
     if any(momenta):
         table[_MOMENTUM] = momenta
     needless = [] if table[_CROSSED].any() else [_CROSSED]
@@ -191,3 +193,28 @@ def _plain(key: str, value: Any) -> Any:
     if key.startswith(("updates_to", "bytes_to", "pulled_to", "both_to")):
         return int(value)
     return value.item() if hasattr(value, "item") else value
+
+
+# -- targets ---------------------------------------------------------------------------------------
+
+
+def _targets(run: Run) -> tuple[float, ...]:
+    """Return the run's targets in per cent, ascending."""
+    texts = run.scenario.get("targets")
+    numbers = {_percent(text) for text in texts} if isinstance(texts, list) else set()
+    return tuple(sorted(number for number in numbers if number is not None)) or _TARGETS
+
+
+def together(runs: Iterable[Run]) -> tuple[float, ...]:
+    """Return the union of the targets of `runs` in per cent, ascending."""
+    return tuple(sorted({target for run in runs for target in _targets(run)}))
+
+
+def target_name(target: float) -> str:
+    """Return `target` as the names of columns have it: `90`, `98.5`."""
+    return f"{target:.9g}"
+
+
+def _percent(text: object) -> float | None:
+    match = re.fullmatch(r"([\d.]+)\s*%", str(text).strip())
+    return float(match[1]) if match else None

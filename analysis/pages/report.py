@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..facts import bottlenecks, compute_groups, group_updates, link_fidelity
+from ..facts import bottlenecks, group_updates, link_fidelity
 from ..reading.protocol import is_regression, sentence
 from ..reading.runs import Run, read
 from ..tables import byte_tables, device_tables, fault_tables, schedule_table, sections
@@ -71,7 +71,7 @@ def _content(run: Run) -> dict[str, object]:
         "missed_links": link_fidelity.missed_links(run),
         "devices": device_tables.per_device(run),
         "device_columns": device_tables.device_columns(run),
-        "groups": compute_groups.per_group(run),
+        "groups": group_updates.per_group(run),
         "files": sections.files(run),
     }
 

@@ -12,8 +12,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from ..facts.asynchrony import groups
-from ..facts.group_updates import measured, penalties, seconds_to, statistical_efficiency
+from ..facts.group_updates import (
+    group_count,
+    measured,
+    penalties,
+    seconds_to,
+    statistical_efficiency,
+)
 from ..facts.momentum import MomentumFit, fit, read_trajectory
 from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
@@ -82,7 +87,7 @@ def strategies(study: Study) -> tuple[Strategy, ...]:
         if row.world.startswith(MEASURED):
             continue
         runs = list(row.read())
-        count = groups(runs[0]) or 0
+        count = group_count(runs[0]) or 0
         updates = tuple(statistical_efficiency(run, TARGET) for run in runs)
         seconds = tuple(seconds_to(run, TARGET) for run in runs)
         pace = tuple(map(measured, runs))

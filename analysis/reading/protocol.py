@@ -36,7 +36,7 @@ _PARTS = ("codec", "modulation", "synchronization")
 
 def algorithm(run: Run) -> str:
     """Return the name of the algorithm of `run`, or the names of its parts."""
-    training = _training(run)
+    training = run.training
     for source in (training, run.manifest, run.summary):
         if source.get("algorithm"):
             return str(source["algorithm"])
@@ -46,7 +46,7 @@ def algorithm(run: Run) -> str:
 
 def sentence(run: Run) -> str:
     """Return algorithm, learning rate, batch size, seed, model and data of `run` as a sentence."""
-    training = _training(run)
+    training = run.training
     name = algorithm(run)
     if not training:
         return f"{name}; the rest is unknown, as the run's scenario is missing."
@@ -98,11 +98,6 @@ def virtual(run: Run) -> str:
         _LINKS.get(run.manifest.get("tcp"), "links of an unknown kind"),
     ]
     return f" Played in virtual time: {'; '.join(facts)}."
-
-
-def _training(run: Run) -> dict[str, Any]:
-    training = run.scenario.get("training")
-    return training if isinstance(training, dict) else {}
 
 
 def _network(model: Any) -> str:

@@ -131,6 +131,12 @@ class Run:
         return int(pd.to_numeric(self.records("refused")["count"]).fillna(1).sum())
 
     @property
+    def training(self) -> dict[str, Any]:
+        """The section `training` of the scenario; empty if it is missing."""
+        training = self.scenario.get("training")
+        return training if isinstance(training, dict) else {}
+
+    @property
     def name(self) -> str:
         return str(self.summary.get("scenario") or self.scenario.get("name") or self.folder.name)
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..facts import asynchrony
 from ..facts.devices import devices
 from ..facts.faults import actions
 from ..facts.held_model import count_updates, held_evaluations
@@ -19,6 +18,7 @@ from ..facts.message_bytes import (
     pushed_by_kind,
     traffic_ratio,
 )
+from ..facts.momentum import momentum_sentence
 from ..quantities import figures, percent, seconds, size
 from ..reading.protocol import is_regression
 from ..reading.runs import Run
@@ -113,7 +113,7 @@ def facts(run: Run) -> list[Row]:
         ("versions", _pairs(manifest.get("versions"))),
         ("image", _image(manifest.get("image"))),
         ("on the wire", _encrypted(manifest.get("encrypted"))),
-        ("implicit momentum", asynchrony.sentence([run])),
+        ("implicit momentum", momentum_sentence([run])),
         *(("keys not kept", f"{', '.join(row['keys'])}: {row['why']}") for row in _unkept(run)),
     ]
     return [(name, str(value)) for name, value in rows if value]

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from analysis import Run
-from analysis.facts.compute_groups import per_group
-from analysis.facts.group_updates import efficiency_rows, measured
+from analysis.facts.group_updates import efficiency_rows, measured, per_group
 from analysis.pages.report import report
 from tests.fakes.runs.handmade_run import update, written
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis import read as read_run
-from analysis.facts.compute_groups import per_group
+from analysis.facts.group_updates import per_group
 from analysis.pages.report import report
 from analysis.pages.run_warnings import warnings
 from analysis.reading.protocol import sentence
