@@ -19,9 +19,8 @@ from .figures import (
     update_rate,
 )
 from .figures.scores import SCORES
-from .pages.exporting import write
 from .reading.runs import Run, read
-from .tables.loading import Runs, load
+from .tables.loading import Runs, load, write
 from .tables.tidy import TABLES
 
 FIGURES: tuple[FigureModule, ...] = (

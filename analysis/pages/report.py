@@ -6,7 +6,7 @@ from pathlib import Path
 from ..facts import bottlenecks, group_updates, link_fidelity
 from ..reading.protocol import is_regression, sentence
 from ..reading.runs import Run, read
-from ..tables import byte_tables, device_tables, fault_tables, schedule_table, sections
+from ..tables import byte_tables, device_tables, fault_tables, sections
 from . import page
 from .own_figures import OwnFigure, picture
 from .run_warnings import host_verdict, kept_up, warnings
@@ -51,7 +51,7 @@ def _content(run: Run) -> dict[str, object]:
         "reconciled": byte_tables.bytes_reconciled(run),
         "remainder": byte_tables.remainder(run),
         "group_updates": group_updates.efficiency_rows(run),
-        "schedules": schedule_table.schedules(run),
+        "schedules": device_tables.schedules(run),
         "bottlenecks": bottlenecks.sentences(run),
         "bottleneck_lines": bottlenecks.lines(run),
         "bottleneck_members": bottlenecks.members(run),

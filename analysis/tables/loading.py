@@ -1,17 +1,19 @@
-"""Loading of several runs at once, with one tidy table of all their records of a kind."""
+"""Several runs at once: one tidy table of all their records of a kind, also as a file."""
 
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from glob import glob
+from importlib.util import find_spec
 from pathlib import Path
 from typing import overload
 
 import pandas as pd
 
 from ..errors import RunError
+from ..pictures.picture_file import whole_file
 from ..reading.runs import Run, read
-from .tidy import table
+from .tidy import TABLES, table
 
 Place = str | os.PathLike[str]
 
@@ -130,3 +132,30 @@ def _folders(place: Place) -> list[Path]:
 
 def _is_run(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("run.jsonl", "summary.json"))
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def write(runs: Runs, form: str, out: Path) -> list[Path]:
+    """Write each table of `runs` in the format `form`, `csv` or `parquet`; return the paths.
+
+    The files are NAME.csv or NAME.parquet in the folder `out`. A file appears when it is complete.
+    Raises RunError without the package that writes Parquet, and OSError.
+    """
+    if form == "parquet" and find_spec("pyarrow") is None:
+        raise RunError(
+            "Parquet needs the package pyarrow: pip install 'edge-emulate[parquet]'; or choose csv"
+        )
+    tables = {name: runs.table(name) for name in TABLES}
+    out.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, rows in tables.items():
+        path = out / f"{name}.{form}"
+        with whole_file(path) as sink:
+            if form == "csv":
+                rows.to_csv(sink, index=False)
+            else:
+                rows.to_parquet(sink, engine="pyarrow", index=False)
+        paths.append(path)
+    return paths

@@ -11,7 +11,7 @@ from analysis.figures import iteration_gantt
 from analysis.pages.report import report
 from analysis.pictures import drawing
 from analysis.reading.protocol import sentence
-from analysis.tables.schedule_table import schedules
+from analysis.tables.device_tables import schedules
 from emulator.schedules import LayerByLayer
 from tests.fakes.plain_records import PlainRecord
 from tests.fakes.runs.handmade_run import written
@@ -120,7 +120,7 @@ def _result(node: str) -> PlainRecord:
 def test_the_devices_of_a_large_group_share_a_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.tables.schedule_table.MOST_DEVICES", 2)
+    monkeypatch.setattr("analysis.tables.device_tables.MOST_DEVICES", 2)
     names = ["home-0", "home-1", "home-2"]
     plans = [planned(name, 0.1, 1) for name in names]
     results = [realised(name, 9.0, 10, DICE) for name in names]

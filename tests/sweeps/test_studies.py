@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from analysis import RunError
-from analysis.papers import MODULES
+from analysis.papers import MODULES, publish
 from analysis.papers.folder import declared, open_study
 from analysis.papers.markdown import BEGIN, END, replace
-from analysis.papers.publish import publish
 from emulator.cli.play.study import study as study_command
 from emulator.errors import ScenarioError
 from emulator.log.lines import line

@@ -55,7 +55,7 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
     chosen = STUDIES[name]
     if docs:  # before hours of playing
         with runs_readable():
-            analysis("papers.publish").check(name, docs)
+            analysis("papers").check(name, docs)
     out = out or Path("runs/studies") / name
     terminal = console(stderr=True)
     try:
@@ -72,5 +72,5 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
         sys.exit(130)
     if docs:
         with runs_readable():
-            for made in analysis("papers.publish").publish(out, docs):
+            for made in analysis("papers").publish(out, docs):
                 click.echo(made)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis import RunError
-from analysis.papers import dynacomm, publish
+from analysis import RunError, papers
+from analysis.papers import dynacomm
 from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import BEGIN, END
 from emulator.sweeps import studies
@@ -78,8 +78,8 @@ def test_the_study_is_published_as_a_page_and_its_figures(
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "dynacomm.md").write_text(f"{BEGIN.format(command='make figure-dynacomm')}\n{END}\n")
-    monkeypatch.setattr(publish, "open_study", lambda folder: study)
-    page, *figures = publish.publish(tmp_path, docs)
+    monkeypatch.setattr(papers, "open_study", lambda folder: study)
+    page, *figures = papers.publish(tmp_path, docs)
     assert page.read_text().count("| dynacomm |") == 2
     assert [figure.name for figure in figures] == [
         f"dynacomm-{name}.png" for name in ("bars", "speedups", "devices", "losses", "planning")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.papers import omnivore, publish
+from analysis import papers
+from analysis.papers import omnivore
 from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import BEGIN, END
 from emulator.sweeps.studies import STUDIES, play_study
@@ -80,8 +81,8 @@ def test_the_study_is_published_with_its_figures(
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "omnivore.md").write_text(f"{BEGIN.format(command='make figure-omnivore')}\n{END}\n")
-    monkeypatch.setattr(publish, "open_study", lambda folder: study)
-    page, *figures = publish.publish(tmp_path, docs)
+    monkeypatch.setattr(papers, "open_study", lambda folder: study)
+    page, *figures = papers.publish(tmp_path, docs)
     assert "| claim | here | measured |" in page.read_text()
     names = [f"omnivore-{name}.png" for name in ("efficiency", "momentum", "accuracy")]
     assert [figure.name for figure in figures] == names

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.papers import publish, reliability
+from analysis import papers
+from analysis.papers import reliability
 from analysis.papers.folder import Row, Study
 from analysis.papers.markdown import BEGIN, END
 from analysis.papers.reliability import along, losses, place
@@ -199,8 +200,8 @@ def test_the_study_is_published_with_its_figure(
     (docs / "reliability.md").write_text(
         f"{BEGIN.format(command='make figure-reliability')}\n{END}\n"
     )
-    monkeypatch.setattr(publish, "open_study", lambda folder: lost)
-    page, drawn = publish.publish(tmp_path, docs)
+    monkeypatch.setattr(papers, "open_study", lambda folder: lost)
+    page, drawn = papers.publish(tmp_path, docs)
     assert "| claim | here | measured |" in page.read_text()
     assert drawn.name == "reliability.png"
     assert drawn.read_bytes().startswith(b"\x89PNG")

@@ -171,7 +171,7 @@ def test_parquet_needs_a_package(
 ) -> None:
     folder = Synthetic(updates=60).write(tmp_path / "run")
     with monkeypatch.context() as patched:
-        patched.setattr("analysis.pages.exporting.find_spec", lambda name: None)
+        patched.setattr("analysis.tables.loading.find_spec", lambda name: None)
         refused = emulate("export", folder, "--format", "parquet")
         assert (refused.code, "pip install 'edge-emulate[parquet]'" in refused.err) == (1, True)
         assert not (folder / "parquet").exists()
