@@ -11,9 +11,9 @@ from matplotlib.patches import Patch
 from ..facts.bottlenecks import WAYS, Bottleneck, bottlenecks
 from ..facts.devices import devices
 from ..facts.traffic import bins, extent, rebin, width
-from ..pages.labels import stack
 from ..pictures.theme import DEVICES, INK, QUIET, legend_below, nothing, panels
 from ..quantities import figures
+from ..reading.labels import stack
 from ..reading.runs import Run
 from .link_rates import charged
 

@@ -8,9 +8,9 @@ from matplotlib.ticker import FuncFormatter
 
 from ..facts.devices import groups
 from ..facts.message_bytes import KINDS
-from ..pages.labels import stack
 from ..pictures.theme import SERIES, legend_above, nothing
 from ..quantities import size
+from ..reading.labels import stack
 from ..reading.runs import Run
 
 TITLE = "Bytes pushed, by kind"

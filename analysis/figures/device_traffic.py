@@ -10,7 +10,6 @@ from matplotlib.colors import LogNorm
 from ..facts.devices import devices
 from ..facts.faults import outages
 from ..facts.traffic import bins, extent, rates, rebin, width
-from ..pages.labels import joined, stack
 from ..pictures.theme import (
     INK,
     device_colours,
@@ -22,6 +21,7 @@ from ..pictures.theme import (
     shade,
 )
 from ..quantities import figures
+from ..reading.labels import joined, stack
 from ..reading.runs import Run
 
 TITLE = "Traffic per device"

@@ -6,8 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ..pages.labels import stack
 from ..pictures.theme import INK, fault_colour, legend_above, nothing
+from ..reading.labels import stack
 from ..reading.runs import Run
 
 TITLE = "Effects of faults"

@@ -6,8 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..facts.host_load import seconds_of
-from ..pages.labels import stack
 from ..pictures.theme import SERIES, from_zero, legend_above, nothing, panels
+from ..reading.labels import stack
 from ..reading.runs import Run
 
 TITLE = "Load of the host"

@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..facts.iterations import REALISED, DevicePlan, device_plans
-from ..pages.labels import stack
 from ..pictures import gantt
 from ..pictures.gantt import PHASES, GanttBar, GanttRow
 from ..pictures.theme import nothing
+from ..reading.labels import stack
 from ..reading.runs import Run
 
 TITLE = "Transfer and computing in an iteration"

@@ -10,9 +10,9 @@ from matplotlib.lines import Line2D
 from ..facts.allowance import HEADERS, PAYLOAD
 from ..facts.devices import devices
 from ..facts.traffic import busiest, rates
-from ..pages.labels import stack
 from ..pictures.theme import INK, QUIET, device_colours, legend_above, log_ticks, nothing
 from ..quantities import figures
+from ..reading.labels import stack
 from ..reading.runs import Run, fact
 
 TITLE = "Achieved against requested link rate"

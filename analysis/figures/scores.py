@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..facts.message_bytes import evaluations_with_bytes, held_evaluations_with_bytes
-from ..pages.labels import joined, stack
 from ..pictures import raster
 from ..pictures.theme import (
     HEIGHT,
@@ -23,6 +22,7 @@ from ..pictures.theme import (
     shade,
 )
 from ..quantities import figures, percent, size
+from ..reading.labels import joined, stack
 from ..reading.protocol import is_regression
 from ..reading.runs import Run
 

@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..facts.traffic import bins, extent, rates, rebin, width
-from ..pages.labels import joined, stack
 from ..pictures import raster
 from ..pictures.theme import fault_keys, legend_above, nothing, panels, run_colours, shade
+from ..reading.labels import joined, stack
 from ..reading.runs import Run
 
 TITLE = "Traffic at the server"

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from ..facts.held_model import held_updates
-from ..pages.labels import stack
 from ..pictures.theme import legend_above, nothing, run_colours
+from ..reading.labels import stack
 from ..reading.runs import Run
 
 TITLE = "Staleness"

@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..facts.held_model import held_updates
-from ..pages.labels import joined, stack
 from ..pictures import raster
 from ..pictures.theme import HEIGHT, fault_keys, legend_above, nothing, run_colours, shade
+from ..reading.labels import joined, stack
 from ..reading.runs import Run
 
 TITLE = "Updates per second"

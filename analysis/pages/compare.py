@@ -21,9 +21,9 @@ from ..facts.message_bytes import (
 from ..facts.momentum import momentum_sentence, siblings
 from ..quantities import figures as number
 from ..quantities import percent, seconds, size
+from ..reading.labels import labels
 from ..reading.protocol import algorithm, is_regression, sentence
 from ..reading.runs import Run, read
-from .labels import labels
 from .page import figures, write
 from .run_warnings import warnings
 

@@ -14,11 +14,11 @@ from analysis.figures import device_traffic
 from analysis.figures.scores import accuracy_updates
 from analysis.pages import page
 from analysis.pages.compare import compare, compare_html, readable, rows
-from analysis.pages.labels import labels
 from analysis.pages.report import report
 from analysis.pages.run_warnings import kept_up, warnings
 from analysis.pictures import drawing
 from analysis.quantities import figures, seconds, size
+from analysis.reading.labels import labels
 from analysis.reading.protocol import algorithm, sentence
 from analysis.reading.runs import Run
 from analysis.tables import sections

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pandas as pd
 
-from ..reading.protocol import algorithm
-from ..reading.runs import Run
+from .protocol import algorithm
+from .runs import Run
 
 _LONGEST = 44
 """Largest number of characters of a label that leaves room for a figure."""
