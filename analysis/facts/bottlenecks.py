@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..figures.link_rates import SATURATED, charged
 from ..quantities import figures, percent, seconds
 from ..reading.runs import Run, fact
 from .devices import devices, mbit
+from .link_use import SATURATED, charged
 from .traffic import rebin
 
 Row = tuple[str, ...]

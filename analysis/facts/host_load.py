@@ -1,27 +1,15 @@
-"""The times in which the host was short of processor time, and their bands in figures over time."""
+"""The times in which the host was short of processor time."""
 
 import math
 from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
-from ..pictures.theme import legend_below
 from ..reading.runs import Run, fact
 
 FULL = 0.95
 """Share of a core from which the server's container is short of processor time."""
-
-_HOST, _SERVER = "#B00020", "#1F4E9E"
-_HOST_TEXT, _SERVER_TEXT = (
-    "devices and server short of processor time",
-    "server used 95 % of a core",
-)
-_STRIP = 0.96
-"""Height of the strip above a band, as a share of the axes: a band lies behind the data."""
 
 
 @fact
@@ -97,42 +85,3 @@ def _numbers(value: Any) -> list[float]:
     if not isinstance(value, list):
         return []
     return [float(each) for each in value if isinstance(each, int | float)]
-
-
-def mark(figure: Figure, run: Run) -> None:
-    """Draw the times in which the host or the server of `run` was short of processor time, as bands
-    over all axes of `figure` that show time."""
-    kinds = [
-        (short_times(run), _HOST, _HOST_TEXT, 0.10),
-        (server_times(run), _SERVER, _SERVER_TEXT, 0.0),
-    ]
-    found = [kind for kind in kinds if kind[0]]
-    shown = [ax for ax in figure.axes if _shows_time(ax)] if found else []
-    for ax in shown:
-        low, high = ax.get_xlim()
-        for place, (spans, colour, _, alpha) in enumerate(reversed(found)):
-            _band(ax, [(begin, min(end, high)) for begin, end in spans], colour, alpha, place)
-        ax.set_xlim(low, high)
-    if shown:
-        keys = [Patch(facecolor=colour, alpha=0.6, label=text) for _, colour, text, _ in found]
-        legend_below(shown[0], keys)
-
-
-def _band(
-    ax: Axes, spans: list[tuple[float, float]], colour: str, alpha: float, place: int
-) -> None:
-    """Draw `spans` behind the data, and as a strip above them, the `place`-th from above."""
-    upper = 1 - place * (1 - _STRIP)
-    for begin, end in spans:
-        if alpha:
-            ax.axvspan(begin, end, facecolor=colour, alpha=alpha, linewidth=0, zorder=-1)
-        lower = upper - (1 - _STRIP)
-        ax.axvspan(begin, end, lower, upper, facecolor=colour, alpha=0.6, linewidth=0, zorder=4)
-
-
-def _shows_time(ax: Axes) -> bool:
-    """Return whether the x-axis of `ax`, or one that shares it, is in emulated seconds."""
-    if not ax.axison:
-        return False
-    together = ax.get_shared_x_axes().get_siblings(ax)
-    return any(each.get_xlabel() == "time (s)" for each in together)

@@ -10,12 +10,12 @@ from matplotlib.patches import Patch
 
 from ..facts.bottlenecks import WAYS, Bottleneck, bottlenecks
 from ..facts.devices import devices
+from ..facts.link_use import charged
 from ..facts.traffic import bins, extent, rebin, width
 from ..pictures.theme import DEVICES, INK, QUIET, legend_below, nothing, panels
 from ..quantities import figures
 from ..reading.labels import stack
 from ..reading.runs import Run
-from .link_rates import charged
 
 TITLE = "Traffic at bottlenecks"
 CAPTION = (

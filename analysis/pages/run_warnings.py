@@ -5,8 +5,8 @@ import math
 from ..facts.allowance import allowances
 from ..facts.faults import actions, outages
 from ..facts.host_load import short_seconds
+from ..facts.link_use import TOO_MUCH, link_use
 from ..facts.reconcile import reconcile
-from ..figures import link_rates
 from ..quantities import percent, size
 from ..reading.runs import Run
 
@@ -148,8 +148,8 @@ def _faults(run: Run) -> list[str]:
 
 
 def _links(run: Run) -> list[str]:
-    table = link_rates.link_use(run)
-    fast = table[table["verdict"] == link_rates.TOO_MUCH]
+    table = link_use(run)
+    fast = table[table["verdict"] == TOO_MUCH]
     if fast.empty:
         return []
     nodes = ", ".join(dict.fromkeys(fast["node"]))

@@ -9,18 +9,28 @@ from typing import Any
 
 import pandas as pd
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from .. import FIGURES
-from ..facts import host_load
+from ..facts.host_load import server_times, short_times
 from ..figures import FigureModule
 from ..reading.runs import Run
 from .picture_file import DPI, fonts_missing, save_png, tidy_text
-from .theme import HEIGHT, STYLE
+from .theme import HEIGHT, STYLE, legend_below
 
 WIDTH = 7.2
 """Width of a figure in inches."""
+
+_HOST, _SERVER = "#B00020", "#1F4E9E"
+_HOST_TEXT, _SERVER_TEXT = (
+    "devices and server short of processor time",
+    "server used 95 % of a core",
+)
+_STRIP = 0.96
+"""Height of the strip above a band, as a share of the axes: a band lies behind the data."""
 
 
 def name(module: FigureModule) -> str:
@@ -57,7 +67,7 @@ def _marked(module: FigureModule, table: pd.DataFrame, runs: Sequence[Run]) -> F
     """Draw a figure's `table`, of a single run with the times in which its host was short."""
     figure = render(module, table)
     if len(runs) == 1 and not table.empty:
-        host_load.mark(figure, runs[0])
+        _mark_shortage(figure, runs[0])
     return figure
 
 
@@ -123,3 +133,45 @@ def svg_of(figure: Figure, title: str, *, math: bool = False) -> str:
     for attribute in ("width", "height"):
         text = re.sub(rf'(<svg[^>]*?)\s+{attribute}="[^"]*"', r"\1", text, count=1)
     return text.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)
+
+
+# -- times in which the host was short -------------------------------------------------------------
+
+
+def _mark_shortage(figure: Figure, run: Run) -> None:
+    """Draw the times in which the host or the server of `run` was short of processor time, as bands
+    over all axes of `figure` that show time."""
+    kinds = [
+        (short_times(run), _HOST, _HOST_TEXT, 0.10),
+        (server_times(run), _SERVER, _SERVER_TEXT, 0.0),
+    ]
+    found = [kind for kind in kinds if kind[0]]
+    shown = [ax for ax in figure.axes if _shows_time(ax)] if found else []
+    for ax in shown:
+        low, high = ax.get_xlim()
+        for place, (spans, colour, _, alpha) in enumerate(reversed(found)):
+            _band(ax, [(begin, min(end, high)) for begin, end in spans], colour, alpha, place)
+        ax.set_xlim(low, high)
+    if shown:
+        keys = [Patch(facecolor=colour, alpha=0.6, label=text) for _, colour, text, _ in found]
+        legend_below(shown[0], keys)
+
+
+def _band(
+    ax: Axes, spans: list[tuple[float, float]], colour: str, alpha: float, place: int
+) -> None:
+    """Draw `spans` behind the data, and as a strip above them, the `place`-th from above."""
+    upper = 1 - place * (1 - _STRIP)
+    for begin, end in spans:
+        if alpha:
+            ax.axvspan(begin, end, facecolor=colour, alpha=alpha, linewidth=0, zorder=-1)
+        lower = upper - (1 - _STRIP)
+        ax.axvspan(begin, end, lower, upper, facecolor=colour, alpha=0.6, linewidth=0, zorder=4)
+
+
+def _shows_time(ax: Axes) -> bool:
+    """Return whether the x-axis of `ax`, or one that shares it, is in emulated seconds."""
+    if not ax.axison:
+        return False
+    together = ax.get_shared_x_axes().get_siblings(ax)
+    return any(each.get_xlabel() == "time (s)" for each in together)

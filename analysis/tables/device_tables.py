@@ -12,8 +12,8 @@ from ..facts.devices import devices, groups
 from ..facts.faults import downtime
 from ..facts.held_model import held_updates
 from ..facts.iterations import DevicePlan, PhaseTimes, device_plans
+from ..facts.link_use import link_use
 from ..facts.message_bytes import KINDS, cut_bytes_by_node
-from ..figures import link_rates
 from ..pictures.gantt import GanttBar
 from ..quantities import figures, percent, seconds, size
 from ..reading.runs import Run
@@ -34,7 +34,7 @@ def links(run: Run) -> list[Row]:
 
     The row of a group has the rates of the busiest link, and counts the verdicts.
     """
-    table = link_rates.link_use(run)
+    table = link_use(run)
     columns = ["node", "what", "requested", "busiest", "share", "verdict"]
     if len(devices(run)) > MOST_DEVICES and not table.empty:
         table = _by_group(run, table)

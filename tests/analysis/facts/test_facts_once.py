@@ -74,7 +74,7 @@ def test_each_fact_of_a_run_is_computed_once_for_a_report(folder: Path) -> None:
         "devices.devices",
         "reconcile.reconcile",
         "message_bytes.pushed_by_kind",
-        "link_rates.link_use",
+        "link_use.link_use",
     ]
     assert {name: profile.calls[name] for name in facts} == dict.fromkeys(facts, 1)
     tables: Counter[str] = Counter()
