@@ -157,6 +157,19 @@ def test_the_analysis_imports_itself_by_relative_names_only() -> None:
     assert absolute == set()
 
 
+def test_the_facts_of_a_run_are_read_below_what_shows_them() -> None:
+    """A figure, a table and a page take the same fact, which is in none of them."""
+    shows = {f"analysis.{folder}" for folder in ("figures", "tables", "pages", "papers")}
+    upwards = {
+        f"{module_name(path)} imports {name}"
+        for folder in ("reading", "facts")
+        for path in (ROOT / "analysis" / folder).glob("*.py")
+        for name in imports(path)
+        if ".".join(name.split(".")[:2]) in shows
+    }
+    assert upwards == set()
+
+
 def _absolute(node: ast.AST) -> list[str]:
     """Return the modules that `node` imports by their absolute names."""
     match node:
