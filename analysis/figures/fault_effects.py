@@ -1,4 +1,4 @@
-"""What came of the faults: updates a second before, while and after they held devices."""
+"""The effects of faults: updates a second before, while and after they held devices."""
 
 from collections.abc import Sequence
 
