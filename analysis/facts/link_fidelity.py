@@ -22,7 +22,7 @@ def link_verdicts(run: Run) -> list[Row]:
 
 def links_unlisted(run: Run) -> int:
     """Return the number of further directions, which the summary counts only."""
-    count = _fidelity(run).get("links_unlisted")
+    count = run.fidelity.get("links_unlisted")
     return count if isinstance(count, int) else 0
 
 
@@ -31,13 +31,8 @@ def missed_links(run: Run) -> int:
     return sum(row.get("verdict") == "missed" for row in _links(run))
 
 
-def _fidelity(run: Run) -> dict[str, Any]:
-    fidelity = run.summary.get("fidelity")
-    return fidelity if isinstance(fidelity, dict) else {}
-
-
 def _links(run: Run) -> list[dict[str, Any]]:
-    rows = _fidelity(run).get("links")
+    rows = run.fidelity.get("links")
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 

@@ -1,16 +1,20 @@
-"""Self-contained HTML pages: style and figures are inside, and nothing is fetched."""
+"""Self-contained HTML pages with figures: style and figures are inside, nothing is fetched."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from matplotlib import rc_context
+from matplotlib.axes import Axes
 
 from .. import FIGURES, quantities
 from ..pictures import drawing
 from ..pictures.picture_file import whole_file
+from ..pictures.theme import HEIGHT, STYLE
 from ..reading.runs import Run
+from ..tables.loading import Runs
 
 
 @dataclass(frozen=True)
@@ -64,3 +68,38 @@ def _environment() -> Environment:
         "percent": quantities.percent,
     }
     return environment
+
+
+# -- figures of users ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OwnFigure:
+    """A figure of a user, whose class the emulator loads; the analysis only calls it."""
+
+    name: str
+    """Name of the PNG file without its ending, unique in a report."""
+    title: str
+    caption: str
+    draw: Callable[[Runs, Axes], None]
+    """Draws the tables of the runs. An error's text is shown in place of the figure."""
+    height: float = HEIGHT
+    """Height in inches."""
+
+
+def own_picture(own: OwnFigure, run: Run, folder: Path) -> Picture:
+    """Draw `own` for `run`, write it as PNG into `folder`, and return it for a page.
+
+    If the drawing fails, an older PNG is removed, and the picture says why.
+    """
+    try:
+        with rc_context(STYLE):
+            figure = drawing.blank(own.height)
+            own.draw(Runs([run]), figure.subplots())
+            drawn = drawing.svg_of(figure, own.title, math=True)
+            drawing.save(figure, own.name, folder, math=True)
+            return Picture(own.name, own.title, own.caption, drawn)
+    except Exception as error:
+        (folder / f"{own.name}.png").unlink(missing_ok=True)
+        reason = str(error).replace(f"{run.folder}/", "")
+        return Picture(own.name, own.title, own.caption, "", reason or type(error).__name__)

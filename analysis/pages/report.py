@@ -8,7 +8,6 @@ from ..reading.protocol import is_regression, sentence
 from ..reading.runs import Run, read
 from ..tables import byte_tables, device_tables, fault_tables, sections
 from . import page
-from .own_figures import OwnFigure, picture
 from .run_warnings import host_verdict, kept_up, warnings
 
 _OUTCOMES = {
@@ -19,7 +18,7 @@ _OUTCOMES = {
 }
 
 
-def report(folder: Path | str, own: Sequence[OwnFigure] = ()) -> Path:
+def report(folder: Path | str, own: Sequence[page.OwnFigure] = ()) -> Path:
     """Write `report.html` and the figures as PNG into the run's `folder`; return the page's path.
 
     Figures of users, `own`, follow those of every report.
@@ -29,7 +28,7 @@ def report(folder: Path | str, own: Sequence[OwnFigure] = ()) -> Path:
     run = read(folder)
     # the figures come first, because the page lists the files of the folder
     pictures = page.figures([run], run.folder / "figures")
-    pictures += [picture(figure, run, run.folder / "figures") for figure in own]
+    pictures += [page.own_picture(figure, run, run.folder / "figures") for figure in own]
     return page.write("report.html", run.folder / "report.html", **_content(run), figures=pictures)
 
 

@@ -20,7 +20,7 @@ MOST_VERSIONS = 12
 
 def kept_up(run: Run) -> bool | None:
     """Return whether the host kept up with the emulation; None if the summary has no answer."""
-    verdict = _fidelity(run).get("kept_up")
+    verdict = run.fidelity.get("kept_up")
     return verdict if isinstance(verdict, bool) else None
 
 
@@ -55,13 +55,8 @@ def warnings(run: Run) -> list[str]:
     ]
 
 
-def _fidelity(run: Run) -> dict:
-    fidelity = run.summary.get("fidelity")
-    return fidelity if isinstance(fidelity, dict) else {}
-
-
 def _fallen_behind(run: Run) -> list[str]:
-    reasons = [str(reason) for reason in _fidelity(run).get("reasons") or []]
+    reasons = [str(reason) for reason in run.fidelity.get("reasons") or []]
     if kept_up(run) is False and not reasons:
         reasons = ["the summary gives no reason"]
     return [f"the host did not keep up: {reason}" for reason in reasons]
@@ -142,7 +137,7 @@ def _faults(run: Run) -> list[str]:
     if not missed.empty:
         sentences.append(f"{len(missed)} planned actions never happened, although they were due")
     late = table["late"].max()
-    if not math.isnan(late) and late > TIMELY and not _fidelity(run).get("reasons"):
+    if not math.isnan(late) and late > TIMELY and not run.fidelity.get("reasons"):
         sentences.append(f"a fault came {late:.2f} s after its planned time")
     return sentences
 

@@ -137,6 +137,12 @@ class Run:
         return training if isinstance(training, dict) else {}
 
     @property
+    def fidelity(self) -> dict[str, Any]:
+        """The entry `fidelity` of the summary; empty if it is missing."""
+        fidelity = self.summary.get("fidelity")
+        return fidelity if isinstance(fidelity, dict) else {}
+
+    @property
     def name(self) -> str:
         return str(self.summary.get("scenario") or self.scenario.get("name") or self.folder.name)
 

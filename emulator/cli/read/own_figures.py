@@ -29,7 +29,7 @@ def own_figures(folder: Path, given: Sequence[KeptFigure] = ()) -> list[Any]:
 
 def _named(figures: Sequence[KeptFigure]) -> Iterator[Any]:
     """Yield each figure with a name for its file."""
-    own, taken = analysis("pages.own_figures").OwnFigure, set[str]()
+    own, taken = analysis("pages.page").OwnFigure, set[str]()
     for each in figures:
         name = stem = re.sub(r"[^\w-]+", "-", each.name.replace(".py:", "-"))
         for number in range(2, len(figures) + 2):
