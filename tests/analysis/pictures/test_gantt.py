@@ -59,7 +59,7 @@ def test_spans_of_segments_reach_over_their_layers() -> None:
 
 def test_rows_become_a_picture(tmp_path: Path) -> None:
     rows = [planned(Sequential()), planned(DynaComm())]
-    path = png({"": rows}, tmp_path / "new" / "chart.png", dpi=40)
+    path = png({"": rows}, tmp_path / "new" / "chart.png")
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
