@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...sweeps.tuning import Tuned
 
 _BASELINES = ("fixed-sync", "fixed-async", "tuned-sync", "tuned-async", "exhaustive")
-"""Names of baselines as in `sweeps/tuning/playing/comparison.py`, without an import of everything
+"""Names of baselines as in `sweeps/tuning/comparison.py`, without an import of everything
 below; a test compares."""
 
 
@@ -199,7 +199,7 @@ def _play(
 ) -> "Tuned":
     """Tune by trials in containers, each of them a call of `play`; None: in virtual time."""
     from ...sweeps.tuning import tune as tuned
-    from ...sweeps.tuning.playing.trial_players import ContainerTrials, VirtualTrials
+    from ...sweeps.tuning.trial_players import ContainerTrials, VirtualTrials
 
     if play is None:
         return tuned(scenario, options, folder, VirtualTrials(folder, cores, view), view)

@@ -4,8 +4,8 @@ Hadjis et al., Omnivore, arXiv 1606.04487, Algorithm 1, with the grids, pruning,
 start of its released code. `tune(scenario, options, out, view)` plays probes into a folder.
 """
 
-from .algorithm.setting import Setting
-from .playing.trial_ledger import TuneView
+from .setting import Setting
+from .trial_ledger import TuneView
 from .tune_options import TuneOptions
 from .tuner import Tuned, check, tune
 

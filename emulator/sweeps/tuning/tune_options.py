@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...units import Seconds
-from .algorithm.algorithm_one import EPOCH
-from .algorithm.setting import FIRST_RATES
-from .playing.probe_score import WINDOW
+from .algorithm_one import EPOCH
+from .probe_score import WINDOW
+from .setting import FIRST_RATES
 
 _UPDATES = re.compile(r"(\d{1,9})\s*updates?")
 

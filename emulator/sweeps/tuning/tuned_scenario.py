@@ -5,8 +5,8 @@ from pathlib import Path
 
 from ...runs.results import replacing
 from ...scenario import Scenario, dump
-from .algorithm.setting import Setting
-from .playing.trial_players import with_setting
+from .setting import Setting
+from .trial_players import with_setting
 
 MODEL = "model.npz"
 """File beside the tuned scenario: the model that it begins with."""

@@ -12,13 +12,13 @@ from ...world.stop_conditions import SCORED
 from ..point import Point
 from ..sweep_folder import SweepFolder
 from . import tuned_scenario
-from .algorithm.algorithm_one import TuningState, algorithm_one
-from .algorithm.requests import Decision, Pruned, Trial, TrialGrid, TrialResult
-from .algorithm.setting import Setting, after_divergence
-from .playing.comparison import compare
-from .playing.trial_journal import TrialJournal
-from .playing.trial_ledger import TrialLedger, TuneView
-from .playing.trial_players import TrialPlayer, epoch, probe, with_setting
+from .algorithm_one import TuningState, algorithm_one
+from .comparison import compare
+from .requests import Decision, Pruned, Trial, TrialGrid, TrialResult
+from .setting import Setting, after_divergence
+from .trial_journal import TrialJournal
+from .trial_ledger import TrialLedger, TuneView
+from .trial_players import TrialPlayer, epoch, probe, with_setting
 from .tune_options import TuneOptions
 from .tuned_scenario import MODEL
 from .tuning_table import TuningTable

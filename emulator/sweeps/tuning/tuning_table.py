@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from ...runs.results import replacing
-from .algorithm.requests import Decision, Pruned, Trial, TrialResult
-from .algorithm.setting import Setting
+from .requests import Decision, Pruned, Trial, TrialResult
+from .setting import Setting
 
 _COLUMNS = (
     *("what", "phase", "groups", "learning_rate", "momentum", "loss", "half_loss", "seconds"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.play import tune as command
-from emulator.sweeps.tuning.playing.comparison import BASELINES
+from emulator.sweeps.tuning.comparison import BASELINES
 from tests.fakes.typed_commands import Emulate, scenario
 
 

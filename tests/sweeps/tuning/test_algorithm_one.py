@@ -4,20 +4,20 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.sweeps.tuning.algorithm.algorithm_one import (
+from emulator.sweeps.tuning.algorithm_one import (
     EPOCH,
     STEADY_PROBE,
     TuningState,
     algorithm_one,
 )
-from emulator.sweeps.tuning.algorithm.requests import (
+from emulator.sweeps.tuning.requests import (
     Decision,
     Pruned,
     Trial,
     TrialGrid,
     TrialResult,
 )
-from emulator.sweeps.tuning.algorithm.setting import Setting
+from emulator.sweeps.tuning.setting import Setting
 
 Loss = Callable[[Trial], float | None]
 

@@ -22,10 +22,10 @@ from emulator.sweeps import Standing
 from emulator.sweeps.point import Finished
 from emulator.sweeps.sweep_folder import opened
 from emulator.sweeps.tuning import Tuned, TuneOptions, tune
-from emulator.sweeps.tuning.algorithm.requests import Trial
-from emulator.sweeps.tuning.algorithm.setting import Setting
-from emulator.sweeps.tuning.playing.trial_ledger import TrialLedger
-from emulator.sweeps.tuning.playing.trial_players import ContainerTrials
+from emulator.sweeps.tuning.requests import Trial
+from emulator.sweeps.tuning.setting import Setting
+from emulator.sweeps.tuning.trial_ledger import TrialLedger
+from emulator.sweeps.tuning.trial_players import ContainerTrials
 from emulator.sweeps.tuning.tune_options import Length
 from emulator.sweeps.tuning.tuning_table import TuningTable
 from tests.fakes.virtual_world import digits

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.log.records import UpdateRecord
-from emulator.sweeps.tuning.algorithm.setting import (
+from emulator.sweeps.tuning.probe_score import score
+from emulator.sweeps.tuning.setting import (
     COLD,
     STEADY,
     Setting,
@@ -21,7 +22,6 @@ from emulator.sweeps.tuning.algorithm.setting import (
     later_grid,
     second_pass,
 )
-from emulator.sweeps.tuning.playing.probe_score import score
 
 RATES = (0.0001, 0.001, 0.01, 0.1)
 settings = st.builds(

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from ....errors import EmulatorError
-from ....runs.results import read_json
-from ...point import Finished
-from ..algorithm.requests import Decision, Pruned, Trial, TrialResult
-from ..tuning_table import TuningTable
+from ...errors import EmulatorError
+from ...runs.results import read_json
+from ..point import Finished
+from .requests import Decision, Pruned, Trial, TrialResult
+from .tuning_table import TuningTable
 
 
 class TuneView(Protocol):

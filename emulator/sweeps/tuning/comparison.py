@@ -3,15 +3,15 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ....scenario import Scenario
-from ....world.stop_conditions import SCORED
-from ...point import Finished, Point
-from ..algorithm.algorithm_one import TuningState
-from ..algorithm.setting import FIRST_MOMENTUM, Setting, divisors, full_grid
-from ..tune_options import TuneOptions
+from ...scenario import Scenario
+from ...world.stop_conditions import SCORED
+from ..point import Finished, Point
+from .algorithm_one import TuningState
+from .setting import FIRST_MOMENTUM, Setting, divisors, full_grid
 from .trial_journal import TrialJournal
 from .trial_ledger import TrialLedger
 from .trial_players import with_setting
+from .tune_options import TuneOptions
 
 Make = Callable[[int, float, Sequence[float]], list[Setting]]
 """Function of the number of devices, the scenario's learning rate, and the rates of a grid."""

@@ -10,20 +10,20 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ....optimizers import Momentum
-from ....runs.cancel import Canceled
-from ....runs.conductor import RunView
-from ....scenario import Scenario
-from ....scenario.model import EvaluateSection, StopSection
-from ....synchronization import ComputeGroups
-from ....units import Seconds
-from ....world.stop_conditions import SCORED
-from ...point import Point
-from ...point_process import PLAYING, Process
-from ...pool import Standing
-from ...preparation import prepare
-from ...sweep_folder import SweepFolder
-from ..algorithm.setting import Setting
+from ...optimizers import Momentum
+from ...runs.cancel import Canceled
+from ...runs.conductor import RunView
+from ...scenario import Scenario
+from ...scenario.model import EvaluateSection, StopSection
+from ...synchronization import ComputeGroups
+from ...units import Seconds
+from ...world.stop_conditions import SCORED
+from ..point import Point
+from ..point_process import PLAYING, Process
+from ..pool import Standing
+from ..preparation import prepare
+from ..sweep_folder import SweepFolder
+from .setting import Setting
 
 _EVERY = 0.25
 """Wall-clock seconds between two progress reports."""

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ....costs.compute_groups import compute_groups, dealt_batches
-from ....errors import EmulatorError
-from ....log.lines import read
-from ....scenario import Scenario
-from ...point import Finished, Point
-from ...pool import ENDS
-from ...sweep_folder import SweepFolder
-from ...table import facts
+from ...costs.compute_groups import compute_groups, dealt_batches
+from ...errors import EmulatorError
+from ...log.lines import read
+from ...scenario import Scenario
+from ..point import Finished, Point
+from ..pool import ENDS
+from ..sweep_folder import SweepFolder
+from ..table import facts
 from .probe_score import score
 from .trial_players import TrialPlayer
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from math import fsum
 from typing import Any
 
-from ....log.records import Record, UpdateRecord
+from ...log.records import Record, UpdateRecord
 
 DISPLAY = 5
 """Group updates from one displayed loss to the next."""
