@@ -71,7 +71,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "machine/host.py",
             "runs/cancel.py",
             "runtimes/virtual/learning/job_pool.py",
-            "sweeps/play_point.py",
+            "sweeps/point_process.py",
         },
         *{"transport/farewell.py", "transport/watch.py"},
     },

@@ -4,8 +4,7 @@
 its own on one core. `Grid` makes points from one file and lists of values for some keys.
 """
 
-from .grid import Axis, Grid, folder_name
-from .point import Finished, Point
+from .point import Axis, Finished, Grid, Point, folder_name
 from .pool import Quiet, Standing, SweepView, sweep
 from .table import medians
 

@@ -1,21 +1,32 @@
-"""Parent's side of a process that plays a point."""
+"""Process that plays one point of a sweep: `python -m emulator.sweeps.point_process SCRATCH`.
+
+SCRATCH is the point's scratch folder: it holds the scenario, and the run folder is made there. The
+process reports to the sweep on standard output, in lines of JSON: progress now and then, the
+results at the end. The process ends when its standard input closes, which happens when the sweep
+ends for any reason, `kill -9` included.
+"""
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import errors
 from ..errors import EmulatorError
+from ..log.records import Record, UpdateRecord
+from ..runs.conductor import ProgressView, RunView
 from ..runs.plugin_sources import kept_scenario
-from ..scenario import Scenario
-from .play_point import SCENARIO
+from ..scenario import Scenario, load
 from .point import Point
+from .table import facts
 
-PLAYING = (sys.executable, "-m", "emulator.sweeps.play_point")
+SCENARIO = "scenario.yaml"
+PLAYING = (sys.executable, "-m", "emulator.sweeps.point_process")
 
 _ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _OUTPUT_TAIL = 4000
@@ -101,3 +112,84 @@ class Process:
     def _printed(self) -> Path:
         """File with the standard error of the process."""
         return self.scratch / "printed.log"
+
+
+# -- within the process -------------------------------------------------------------------------
+
+
+Play = Callable[[Scenario, Path, RunView], Path]
+"""Function that plays a scenario into a new run folder inside the given folder, and returns it."""
+
+_EVERY = 0.5
+"""Wall-clock seconds between two progress reports."""
+
+
+class _ProgressReport(ProgressView):
+    """Run view that reports progress to the sweep."""
+
+    def __init__(self, say: Callable[[dict[str, Any]], None]) -> None:
+        super().__init__(lambda step: say({"step": step}))
+        self._say, self._due = say, 0.0
+        self._updates = 0
+
+    def record(self, record: Record) -> None:
+        """Take a record of the log; updates drive the reports."""
+        if isinstance(record, UpdateRecord):
+            self._updates = record.updates
+            self.beat(record.at)
+
+    def beat(self, now: float) -> None:
+        """Report virtual time `now` in seconds and the updates, at most once in `_EVERY`
+        seconds."""
+        wall = time.monotonic()
+        if wall >= self._due:
+            self._due = wall + _EVERY
+            self._say({"at": now, "updates": self._updates})
+
+
+def virtually(scenario: Scenario, scratch: Path, view: RunView) -> Path:
+    """Play `scenario` in virtual time inside the folder `scratch`; return the run folder."""
+    from ..runtimes.virtual.play_virtual import play
+
+    # one core: the other cores play other points
+    folder, _ = play(scenario, scratch, view, cores=1)
+    return folder
+
+
+def main(play: Play = virtually) -> None:
+    """Play the point in the folder `sys.argv[1]`; report its results or its error."""
+    say = _channel()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    scratch = Path(sys.argv[1])
+    try:
+        folder = play(load(scratch / SCENARIO), scratch, _ProgressReport(say))
+        say({"folder": str(folder), "facts": facts(folder)})
+    except EmulatorError as error:
+        say({"error": type(error).__name__, "message": str(error)})
+        sys.exit(1)
+
+
+def _channel() -> Callable[[dict[str, Any]], None]:
+    """Return a function that writes JSON lines to standard output, reserved for these.
+
+    Other output of this process, of libraries for example, goes to standard error instead.
+    """
+    sys.stdout.flush()
+    channel = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
+    os.dup2(2, 1)
+
+    def say(content: dict[str, Any]) -> None:
+        channel.write(json.dumps(content) + "\n")
+
+    return say
+
+
+def _end_with_parent() -> None:
+    """End this process, from a thread, once standard input closes."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,22 +1,85 @@
-"""Folder of a sweep: finished points appear in it complete; unfinished ones never count."""
+"""Folder of a sweep: finished points appear in it complete; unfinished ones never count.
+
+A note beside a finished point's run has the scenario's digest, the results, and digests of the
+files. It also holds its own digest, so that damage is seen before a point counts as finished.
+"""
 
 import fcntl
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from ..errors import EmulatorError, HostError
 from ..machine.cache import made_again
-from ..machine.made_files import claim
+from ..machine.made_files import claim, file_sha256
 from ..runs.results import write_json
-from . import note
 from .point import Finished, Point
+
+NOTE = "point.json"
+
+_TYPES = {"label": str, "digest": str, "facts": dict}
+
+
+class DamagedError(Exception):
+    """The note, or a file named in the note, has changed since it was written."""
+
+
+def write_note(folder: Path, label: str, digest: str, facts: Mapping[str, Any]) -> None:
+    """Write the note of the run in `folder`; no file may be added or changed afterwards."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    note = {
+        "label": label,
+        "digest": digest,
+        "facts": facts,
+        "files": {path.relative_to(folder).as_posix(): file_sha256(path) for path in files},
+    }
+    write_json(folder / NOTE, {**note, "sum": _own_sum(note)})
+
+
+def read_note(folder: Path) -> dict[str, Any] | None:
+    """Return the note in `folder`, or None without a note. Raises DamagedError.
+
+    Notes of earlier versions have no digests, and are accepted.
+    """
+    try:
+        note = json.loads((folder / NOTE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedError(f"{NOTE}: {error}") from error
+    if not isinstance(note, dict):
+        raise DamagedError(f"{NOTE}: a {type(note).__name__} where a mapping was expected")
+    own_digest = note.pop("sum", None)
+    if own_digest is not None and own_digest != _own_sum(note):
+        raise DamagedError(f"{NOTE} does not have its SHA-256")
+    for key, kind in _TYPES.items():
+        if not isinstance(note.get(key), kind):
+            raise DamagedError(f"{NOTE}: no {key}")
+    return note
+
+
+def verify_note(folder: Path, note: Mapping[str, Any]) -> None:
+    """Raise DamagedError if a file that `note` names has changed."""
+    for name, expected in note.get("files", {}).items():
+        try:
+            actual = file_sha256(folder / name)
+        except OSError as error:
+            raise DamagedError(f"{name}: {error.strerror}") from error
+        if actual != expected:
+            raise DamagedError(f"{name} does not have its SHA-256")
+
+
+def _own_sum(note: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the note's canonical JSON."""
+    return sha256(json.dumps(note, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -40,13 +103,13 @@ class SweepFolder:
         for point in points:
             folder = self._final_folder(point)
             try:
-                written = note.read(folder)
+                written = read_note(folder)
                 if written and written["digest"] == point.digest:
-                    note.verify(folder, written)
+                    verify_note(folder, written)
                     finished.append(_finished(point, folder, written["facts"]))
                 elif folder.exists():
                     foreign.append(str(folder))
-            except note.DamagedError as damage:
+            except DamagedError as damage:
                 made_again(folder, str(damage), kept=self._put_aside(folder))
         if foreign:
             raise EmulatorError(
@@ -63,7 +126,7 @@ class SweepFolder:
     def keep(self, point: Point, played: Path, facts: dict[str, Any]) -> Finished:
         """Move the run folder `played` to its final place in one step; return the finished
         point."""
-        note.write(played, point.label, point.digest, facts)
+        write_note(played, point.label, point.digest, facts)
         final = self._final_folder(point)
         played.rename(final)
         return _finished(point, final, facts)
@@ -98,7 +161,7 @@ def take(path: Path) -> None:
 
     Raises HostError if the folder has other content or cannot be written.
     """
-    notes = chain(path.glob(f"points/*/{note.NOTE}"), path.glob("short/*/timeline.jsonl"))
+    notes = chain(path.glob(f"points/*/{NOTE}"), path.glob("short/*/timeline.jsonl"))
     if next(notes, None) is None:  # without the mark, an earlier version made the folder
         claim(path, "sweep")
 

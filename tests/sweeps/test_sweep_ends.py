@@ -14,7 +14,7 @@ import pytest
 
 from emulator.errors import DataError, EmulatorError, HostError
 from emulator.sweeps import Standing
-from emulator.sweeps.note import NOTE
+from emulator.sweeps.sweep_folder import NOTE
 from tests.fakes.sweeps.made_up_play import CRASHES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
 from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, made_up, rates
 

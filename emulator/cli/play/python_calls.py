@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...checks.preflight import warnings
+from ...machine.host import Host
 from ...runs.cancel import Canceled, canceling
 from ...runs.conductor import ProgressView
 from ...scenario import Override, Scenario, load
 from ...shaping.backend import DELAYS
+from ...sweeps import Axis, Finished, Grid, Quiet, Standing, folder_name, sweep
+from ...sweeps.preparation import warned
 from ..read.played import Run, Sweep
 from .run import player
 
@@ -56,10 +59,6 @@ def play_sweep(
     progress: Progress | None,
 ) -> Sweep:
     """Play the grid of `over` and `seeds` as `emulator.sweep` promises."""
-    from ...machine.host import Host
-    from ...sweeps import Grid, folder_name, sweep
-    from ...sweeps.preparation import warned
-
     if seeds < 1:
         raise ValueError(f"seeds={seeds} is not 1 or more")
     axes = tuple(f"{path}={_axis(path, values)}" for path, values in over.items())
@@ -108,8 +107,6 @@ def _axis(path: str, values: Sequence[Any]) -> str:
 
 def _unparted(value: object) -> str:
     """Return `value` as YAML; a text whose commas would part it is quoted."""
-    from ...sweeps import Axis
-
     text = as_yaml(value)
     return text if len(Axis.parse(f"x={text}").values) == 1 else json.dumps(text)
 
@@ -131,7 +128,7 @@ def _run(folder: Path) -> Run:
     return Run(folder, json.loads((folder / "summary.json").read_bytes()))
 
 
-class _SweepSteps:
+class _SweepSteps(Quiet):
     """Observer of a sweep that passes steps and finished points on to a function."""
 
     def __init__(self, progress: Progress | None) -> None:
@@ -140,8 +137,5 @@ class _SweepSteps:
     def progress(self, text: str) -> None:
         self._progress(text)
 
-    def standing(self, now: object) -> None:
-        pass
-
-    def finished(self, point: Any, now: Any) -> None:
+    def finished(self, point: Finished, now: Standing) -> None:
         self._progress(f"{now.finished}/{now.total} {point.label}")

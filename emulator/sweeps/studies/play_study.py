@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ...log.lines import read
-from ...log.records import EvaluationRecord, Record, StopRecord
+from ...log.records import EvaluationRecord, StopRecord
+from ...runs.conductor import ProgressView
 from ...runs.results import write_json
 from ...runtimes.virtual.play_virtual import play as play_run
-from ...scenario import Timed, dump, loads
+from ...scenario import dump, loads
 from .. import Finished, Point, SweepView, sweep
 from ..preparation import warned
 from ..sweep_folder import take
@@ -133,18 +134,6 @@ def _play(job: tuple[str, Path]) -> None:
     text, folder = job
     playing = folder.with_name(f".{folder.name}")
     shutil.rmtree(playing, ignore_errors=True)
-    made, _ = play_run(loads(text), playing, _NoView(), cores=1)
+    made, _ = play_run(loads(text), playing, ProgressView(), cores=1)
     made.replace(folder)
     shutil.rmtree(playing)
-
-
-class _NoView:
-    """A run view that shows nothing."""
-
-    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
-
-    def progress(self, text: str) -> None: ...
-
-    def record(self, record: Record) -> None: ...
-
-    def beat(self, now: float) -> None: ...

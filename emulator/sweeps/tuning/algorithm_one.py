@@ -1,17 +1,117 @@
 """Algorithm 1 of Omnivore: search momentum and rate, halve the groups, train for an epoch, repeat.
 
-A generator without I/O: it yields trials to play and decisions to show, and is sent results. The
-program that drives it ends it when the budget is spent or the target reached.
+The cold start before it tries numbers of groups, rates and momenta, all from the initial weights,
+from the largest groups (g = 1) to the smallest. It ends when more groups do not make updates at
+least 10 % more frequent, which is the saturation of the server, as measured.
+
+Both are generators without I/O: they yield trials to play and decisions to show, and are sent
+results. The program that drives them ends them when the budget is spent or the target reached.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .cold_start import ColdStart, cold_start
-from .requests import Decision, Trial, TrialResult
-from .search import Request, search
-from .setting import FIRST_RATES, STEADY, Setting, halved, later_grid
+from .search import Decision, Request, Trial, TrialResult, search
+from .setting import COLD, FIRST_RATES, STEADY, Setting, divisors, first_grid, halved, later_grid
+
+PROBE = 1.0
+"""Length of a probe of the cold start: the unit of all lengths. 60 s in the released code."""
+FINAL = 2.0
+"""Length of the final run of each number of groups: 120 s in the released code."""
+FASTER = 0.9
+"""Largest ratio of times per update at which more groups count as faster."""
+
+
+@dataclass
+class ColdStart:
+    """The results of a cold start."""
+
+    chosen: Setting
+    """The setting whose final run has the least mean loss over the second half, or score."""
+    checkpoint: str
+    """Label of that final run."""
+    settings: dict[int, Setting] = field(default_factory=dict)
+    """The best setting of each number of groups that was tried."""
+    update_seconds: dict[int, float] = field(default_factory=dict)
+    """Seconds per group update of each number of groups that was tried."""
+
+    @property
+    def fastest(self) -> int:
+        """The smallest number of groups whose updates come within 10 % of the fastest rate."""
+        least = min(self.update_seconds.values())
+        near = [groups for groups, each in self.update_seconds.items() if each * FASTER <= least]
+        return min(near)
+
+
+def cold_start(
+    devices: int,
+    rates: Sequence[float] = FIRST_RATES,
+    *,
+    refine: bool = False,
+    paper: bool = False,
+) -> Generator[Request, Any, ColdStart | None]:
+    """Return the best setting for `devices` devices; None if every first probe diverged.
+
+    Final runs are compared by their mean losses over the second half of their time, which is the
+    same for all; with `paper` by their scores, whose 50 updates are half of the time of one group,
+    and a small part of that of many groups.
+    """
+    settings: dict[int, Setting] = {}
+    speeds: dict[int, float] = {}
+    losses: dict[int, float] = {}
+    last: Setting | None = None
+    for groups in divisors(devices):
+        grid = first_grid(rates) if last is None else later_grid(groups, last.rate)
+        chosen = yield from search(
+            f"cold g={groups}",
+            grid,
+            last=last,
+            buffer=COLD,
+            length=PROBE,
+            start=None,
+            # the released code holds the first momentum at 0.9
+            refine=refine and last is not None,
+        )
+        if chosen is None:
+            break
+        final: TrialResult = yield _final(chosen)
+        settings[groups], speeds[groups] = chosen, final.update_seconds
+        loss = final.loss if paper else final.half_loss
+        if loss is not None:
+            losses[groups] = loss
+        if last is not None and speeds[groups] > FASTER * speeds[last.groups]:
+            yield Decision(
+                f"cold g={groups}",
+                f"saturated: {speeds[groups]:.4g} s per update with g={groups}, "
+                f"{speeds[last.groups]:.4g} s with g={last.groups}, not 10 % better: no more "
+                "groups are tried",
+            )
+            break
+        last = chosen
+    if not losses:
+        return None
+    best = settings[min(losses, key=losses.__getitem__)]
+    checkpoint = _final(best).label
+    yield Decision(
+        "cold",
+        f"begin with the model of {best}: {_least(losses, paper)}",
+        best,
+        checkpoint,
+    )
+    return ColdStart(best, checkpoint, settings, speeds)
+
+
+def _least(losses: Mapping[int, float], paper: bool) -> str:
+    """Return the reason for the choice among the final runs with `losses`, by number of groups."""
+    what = "score" if paper else "mean loss over the second half"
+    each = ", ".join(f"g={groups} {loss:.4f}" for groups, loss in losses.items())
+    return f"the least {what} of the final runs: {each}"
+
+
+def _final(setting: Setting) -> Trial:
+    return Trial(f"cold g={setting.groups}", "final", setting, FINAL)
+
 
 STEADY_PROBE = 200 / 60
 """Length of a probe after the cold start, in probes of the cold start: 200 s to 60 s."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ...optimizers import Momentum
 from ...runs.cancel import Canceled
-from ...runs.conductor import RunView
+from ...runs.conductor import ProgressView, RunView
 from ...scenario import Scenario
 from ...scenario.model import EvaluateSection, StopSection
 from ...synchronization import ComputeGroups
@@ -151,21 +151,13 @@ class ContainerTrials:
             yield point, facts
 
 
-class _RunWatch:
+class _RunWatch(ProgressView):
     """Run view that shows a trial's progress in the view of the tuner."""
 
     def __init__(self, view: TrialView, point: Point, standing: Standing) -> None:
+        super().__init__(self._tell)
         self._view, self._point, self._standing = view, point, standing
         self._due = 0.0
-
-    def take_timeline(self, timeline: Any) -> None:
-        pass
-
-    def progress(self, text: str) -> None:
-        self._tell(text)
-
-    def record(self, record: Any) -> None:
-        pass
 
     def beat(self, now: float) -> None:
         """Show the emulated time `now`, a few times a second."""

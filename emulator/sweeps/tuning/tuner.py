@@ -1,28 +1,28 @@
 """Driver of the tuner: plays the trials that the algorithm asks for, and writes the folder."""
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ...errors import EmulatorError, ScenarioError
-from ...runs.results import read_json, write_json
-from ...scenario import Scenario
+from ...runs.results import read_json, replacing, write_json
+from ...scenario import Scenario, dump
 from ...world.stop_conditions import SCORED
 from ..point import Point
 from ..sweep_folder import SweepFolder
-from . import tuned_scenario
 from .algorithm_one import TuningState, algorithm_one
 from .comparison import compare
-from .requests import Decision, Pruned, Trial, TrialGrid, TrialResult
+from .search import Decision, Pruned, Trial, TrialGrid, TrialResult
 from .setting import Setting, after_divergence
 from .trial_journal import TrialJournal
-from .trial_ledger import TrialLedger, TuneView
+from .trial_ledger import TrialLedger, TuneView, TuningTable
 from .trial_players import TrialPlayer, epoch, probe, with_setting
 from .tune_options import TuneOptions
-from .tuned_scenario import MODEL
-from .tuning_table import TuningTable
 
+MODEL = "model.npz"
+"""File beside the tuned scenario: the model that it begins with."""
 _ENDLESS = 10**6
 """Epochs of a training that only its budget ends."""
 
@@ -102,10 +102,10 @@ def _written(
     """Write the tuned scenario, the model that it begins with, and `tuning.json` to `out`."""
     begins = state.checkpoint is not None
     if state.checkpoint is not None:
-        shutil.copyfile(ledger.model(state.checkpoint), out / tuned_scenario.MODEL)
+        shutil.copyfile(ledger.model(state.checkpoint), out / MODEL)
     file = out / "tuned.yaml"
     lines = _reasons(setting, state, ledger)
-    tuned_scenario.write(file, scenario, setting, lines, begins=begins)
+    _write_tuned(file, scenario, setting, lines, begins=begins)
     facts = {"scenario": scenario.name, "seed": scenario.seed}
     report = {**facts, **_report(setting, state, ledger, comparison)}
     write_json(out / "tuning.json", report)
@@ -281,3 +281,19 @@ def _report(
         "comparison": comparison,
         "rows": ledger.table.plain(),
     }
+
+
+def _write_tuned(
+    path: Path, scenario: Scenario, setting: Setting, reasons: Sequence[str], *, begins: bool
+) -> None:
+    """Write `scenario` with `setting` to `path`, and `reasons` as comments above.
+
+    With `begins` the scenario begins with the model in the file `MODEL` beside it.
+    """
+    tuned = with_setting(scenario, setting)
+    if begins:
+        training = tuned.training.model_copy(update={"initial": MODEL})
+        tuned = tuned.model_copy(update={"training": training})
+    comments = "".join(f"# {line}\n" for line in reasons)
+    with replacing(path) as sink:
+        sink.write(f"{comments}{dump(tuned)}".encode())

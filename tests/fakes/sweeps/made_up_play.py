@@ -10,7 +10,7 @@ from pathlib import Path
 from emulator.errors import DataError
 from emulator.runs.conductor import RunView
 from emulator.scenario import Scenario
-from emulator.sweeps.play_point import main
+from emulator.sweeps.point_process import main
 from tests.fakes.plain_records import full
 from tests.fakes.runs.synthetic_run import Synthetic
 

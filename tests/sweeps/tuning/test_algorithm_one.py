@@ -10,7 +10,7 @@ from emulator.sweeps.tuning.algorithm_one import (
     TuningState,
     algorithm_one,
 )
-from emulator.sweeps.tuning.requests import (
+from emulator.sweeps.tuning.search import (
     Decision,
     Pruned,
     Trial,

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.log.records import UpdateRecord
-from emulator.sweeps.tuning.probe_score import score
 from emulator.sweeps.tuning.setting import (
     COLD,
     STEADY,
@@ -22,6 +21,7 @@ from emulator.sweeps.tuning.setting import (
     later_grid,
     second_pass,
 )
+from emulator.sweeps.tuning.trial_journal import score
 
 RATES = (0.0001, 0.001, 0.01, 0.1)
 settings = st.builds(
