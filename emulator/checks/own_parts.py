@@ -13,7 +13,7 @@ from ..errors import PythonFileError
 from ..learning.datasets import OwnDataset, describe
 from ..learning.models import OwnModel
 from ..node.durable.packed_state import packed
-from ..plugins.raised_errors import calling
+from ..plugins.own_class import calling
 from ..runs.plugin_sources import INSTALLED, own_plugins, plugin_sources
 from ..scenario import Scenario
 from ..scenario.sections.server_section import NONE

@@ -52,8 +52,7 @@ class Family:
         """
         # only here: every device loads this module
         from . import own_class
-        from .error_text import error_text
-        from .python_file import is_reference
+        from .python_file import error_text, is_reference
 
         if is_reference(kind):
             return own_class.from_file(kind, self.protocol, anew=anew)

@@ -1,21 +1,21 @@
 """Plugin classes of users: from a Python file, or from an installed package's entry point.
 
 Such a class becomes a class whose `kind` is the plugin's name: `file.py:Class`, or the name of the
-entry point. The name is the same wherever the file lies, so equal runs have equal logs.
+entry point. The name is the same wherever the file lies, so equal runs have equal logs. An error of
+the class's code is told with the file and the line that raised it.
 """
 
 import ast
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import field, is_dataclass, make_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import PythonFileError
-from .error_text import error_text
-from .python_file import Reference
+from .python_file import Reference, error_text
 
 _KINDS: dict[tuple[type, str], type] = {}
 """Classes with a `kind`, by the class that each is made of; equal plugins need the same class."""
@@ -91,13 +91,11 @@ def blamed(plugin: Any) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        top = sys.modules[cls.__bases__[0].__module__.partition(".")[0]]
-        package = str(top.__file__).removesuffix("__init__.py")
-        lines = traceback.extract_tb(error.__traceback__)
-        place = next((line for line in reversed(lines) if line.filename.startswith(package)), None)
-        said = f"raises {error_text(error)}"
-        file, line = (place.filename, place.lineno) if place else (package, None)
-        raise PythonFileError(file, line, said) from error
+        if (raised := raised_by(error, cls)) is None:
+            top = sys.modules[cls.__module__.partition(".")[0]]
+            package = str(top.__file__).removesuffix("__init__.py")
+            raised = PythonFileError(package, None, f"raises {error_text(error)}")
+        raise raised from error
 
 
 def _line(reference: Reference) -> int | None:
@@ -107,4 +105,47 @@ def _line(reference: Reference) -> int | None:
         names = [getattr(each, "name", getattr(each, "id", None)) for each in targets]
         if reference.name in names:
             return node.lineno
+    return None
+
+
+def raised_by(error: BaseException, cls: type) -> PythonFileError | None:
+    """Return `error` with file and line if the code of the plugin class `cls` raised it.
+
+    The line is the innermost one of that code. None for an error of other code.
+    """
+    place = _place(error, cls)
+    if place is None:
+        return None
+    return PythonFileError(*place, f"raises {error_text(error)}")
+
+
+@contextmanager
+def calling(cls: type) -> Iterator[None]:
+    """Raise a PythonFileError for any error in the block, which calls the plugin class `cls`.
+
+    What the code prints goes to standard error.
+    """
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except PythonFileError:
+        raise
+    except (Exception, SystemExit) as error:
+        if (raised := raised_by(error, cls)) is not None:
+            raise raised from error
+        said = f"makes the emulator raise {error_text(error)}"
+        raise PythonFileError(getattr(cls, "kind", cls.__name__), None, said) from error
+
+
+def _place(error: BaseException, cls: type) -> tuple[Path | str, int | None] | None:
+    """Return file and line of the innermost place of `error` in the code of `cls`."""
+    source, group = getattr(cls, "plugin_source"), getattr(cls, "plugin_group")  # noqa: B009
+    if not group:
+        file, line = Reference.read(source, ".").line_of(error)
+        return None if line is None else (file, line)
+    package = cls.__module__.partition(".")[0]
+    frames = [*traceback.walk_tb(error.__traceback__)]
+    for frame, line in reversed(frames):
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+            return frame.f_code.co_filename, line
     return None

@@ -1,11 +1,12 @@
 """Python files of users, which a scenario names by path and name as in `./models.py:build`.
 
 A file is loaded by its path and need not be installed. It may import modules and packages that
-stand beside it, at its top level, as a script does.
+stand beside it, at its top level, as a script does. An error of its code is a line of text.
 """
 
 import ast
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,6 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import PythonFileError, shortened, suggestion
-from .error_text import error_text
 from .own_process import is_own
 from .plain_files import read_plain
 
@@ -279,3 +279,28 @@ def _importable(names: frozenset[str], folder: Path) -> Iterator[None]:
         for name in taken():
             _BESIDE.setdefault(name, []).append(sys.modules.pop(name))
         sys.modules.update(others)
+
+
+_LONGEST = 400
+"""Characters of an error's message that are shown."""
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+"""Sequences with which a terminal changes colours; messages of Keras contain them."""
+
+
+def error_text(error: BaseException) -> str:
+    """Return type and message of `error` on one line, as `ValueError: no such class`.
+
+    A long message is cut, with the number of its characters. Characters that cannot be printed are
+    left out, and so is the message of an error that fails to give its text.
+    """
+    name = type(error).__name__
+    try:
+        said = str(error.msg if isinstance(error, SyntaxError) else error)
+    except Exception:  # the type is of the user, and so is its `__str__`
+        return name
+    shown = "".join(mark if mark.isprintable() else " " for mark in _COLOURS.sub("", said))
+    text = " ".join(shown.split())
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}… ({len(said):,} characters)"
+    return f"{name}: {text}" if text else name

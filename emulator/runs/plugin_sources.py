@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..plugins import own_class
+from ..plugins.own_class import raised_by
 from ..plugins.python_file import is_reference
-from ..plugins.raised_errors import raised_by
 from ..scenario import Scenario, dump
 
 FOLDER = "plugins"

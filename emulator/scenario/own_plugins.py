@@ -10,8 +10,8 @@ from pydantic.errors import PydanticUserError
 
 from ..errors import MisplacedKeysError
 from ..plugins import Family
+from ..plugins.own_class import calling
 from ..plugins.python_file import PATTERN
-from ..plugins.raised_errors import calling
 from ..world.verbs import ORDER, Action
 from .reading.wording import conflicts
 

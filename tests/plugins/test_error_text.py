@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator.plugins.error_text import error_text
 from emulator.plugins.own_process import ending
+from emulator.plugins.python_file import error_text
 
 
 class Silent(Exception):

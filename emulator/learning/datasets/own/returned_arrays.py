@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ....plugins.error_text import error_text
+from ....plugins.python_file import error_text
 from ..examples import Array
 from .data_mistakes import DataMistakes, Place
 
