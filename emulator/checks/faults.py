@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from itertools import chain
 
-from ..runs.certain_crashes import certain_crash
+from ..runs.conductor import certain_crash
 from ..scenario import Device, Scenario
 from ..scenario.idle_faults import fault_entries
 from ..scenario.reading.document import place

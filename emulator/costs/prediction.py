@@ -5,25 +5,26 @@ the other, so t_conv is the sum of these times, of the group's slowest member. t
 which the group's updates occupy the server. The server begins with the first of them; t_conv is the
 rest of the cycle of a group that is alone. Where the devices together could send more than the
 server's own link carries, that link is a second resource that groups share. `docs/predict.md` says
-what the model leaves out.
+what the model leaves out, and `left_out` names what it leaves out of a scenario.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import EmulatorError, ScenarioError
+from ..pulls import WholeModel
 from ..scenario import Scenario
 from ..scenario.sections.devices import Group
+from ..schedules import Sequential
 from ..synchronization import Asynchronous, Barrier, ComputeGroups
 from ..synchronization.groups import dealt
 from ..world.links.link import FRAME
 from . import machine_repair
-from .compute_groups import compute_groups
+from .compute_groups import PacedMember, TimedMember, compute_groups, mean_round, served
 from .computing_times import StepTimes, step_times
 from .exchange import Exchange, contended, exchange_sizes
-from .group_round import PacedMember, TimedMember, mean_round, served
 from .machine_repair import GroupCycle
 
 _MOST_SCANNED = 512
@@ -263,3 +264,29 @@ def _mean(cycles: Sequence[tuple[GroupCycle, int]]) -> GroupCycle:
 
     columns = zip(*(cycle.serial for cycle, _ in cycles), strict=True)
     return GroupCycle(weighted([cycle.conv for cycle, _ in cycles]), tuple(map(weighted, columns)))
+
+
+def left_out(scenario: Scenario, on: str) -> list[str]:
+    """Return a clause for every part of `scenario` that the prediction for runtime `on` ignores."""
+    return list(_clauses(scenario, on))
+
+
+def _clauses(scenario: Scenario, on: str) -> Iterator[str]:
+    training, groups = scenario.training, scenario.devices
+    links = [scenario.server.link, *(group.link for group in groups)]
+    sides = [side for link in links for side in (link.up, link.down)]
+    if training.cutting != Sequential():
+        yield f"{training.cutting.kind}: models and updates count as whole, without overlap"
+    if not isinstance(training.pull, WholeModel):
+        yield f"pull {training.pull.kind}: pulls count as whole models"
+    delayed = any(side.delay for side in sides) and any(side.rate for side in sides)
+    if delayed and (on == "docker" or scenario.virtual.tcp):
+        yield "TCP's slow start on links with a rate and a delay: transfers take longer"
+    if any(side.jitter or side.lossy for side in sides):
+        yield "jitter and loss of links"
+    if scenario.bottlenecks:
+        yield "bottlenecks: no device waits for another in front of the server's link"
+    if scenario.faults or any(group.failures for group in groups):
+        yield "faults: every device is up all the time"
+    if on == "docker":
+        yield "the wait of containers for cores of this host"

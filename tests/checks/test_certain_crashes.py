@@ -4,7 +4,7 @@ import pytest
 
 from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
-from emulator.runs.certain_crashes import idle_devices, none_left
+from emulator.runs.conductor import idle_devices, none_left
 from emulator.scenario import Scenario
 from tests.fakes.small_scenario import small
 

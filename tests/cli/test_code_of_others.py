@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.runs.unchanged_files import changed_code
+from emulator.runs.resumption import changed_code
 from tests.fakes.typed_commands import Emulate
 from tests.fakes.virtual_world import digits
 from tests.layers import ROOT

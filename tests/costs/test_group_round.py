@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from emulator.costs.group_round import PacedMember, TimedMember, mean_round, served, slowest
+from emulator.costs.compute_groups import PacedMember, TimedMember, mean_round, served, slowest
 from emulator.units import Seconds
 from emulator.world.laws import Exponential, Fixed, LogNormal, Normal, Uniform, Weibull
 

@@ -18,9 +18,9 @@ from emulator.learning.models.saved_model import SavedModel, read, read_version,
 from emulator.runs import results
 from emulator.runs.conductor import ProgressView
 from emulator.runs.data_split import split_data
-from emulator.runs.dead_run import dead_run
 from emulator.runs.folder import RunFolder, create
 from emulator.runs.planning import plan
+from emulator.runs.resumption import dead_run
 from emulator.runs.session import Session
 from emulator.runtimes.docker import play_containers
 from emulator.scenario import dump, loads

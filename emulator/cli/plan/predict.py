@@ -120,8 +120,7 @@ def _from_costs(
 def _from_scenario(
     file: Path | None, overrides: tuple[str, ...], groups: str | None, on: str
 ) -> "tuple[HardwareEfficiency, Sequence[int], Sequence[str]]":
-    from ...costs.prediction import divisors, hardware_efficiency
-    from ...runs.left_out import left_out
+    from ...costs.prediction import divisors, hardware_efficiency, left_out
     from ...scenario import load
 
     assert file is not None  # `predict` has checked it

@@ -43,8 +43,8 @@ def resume(run: str, shaping: "Delay | None", runs: Path, report: bool, as_json:
     \b
     emulate resume quickstart
     """
-    from ...runs.dead_run import resuming
     from ...runs.folder import find
+    from ...runs.resumption import resuming
 
     with (
         resuming(find(run, runs)) as dead,

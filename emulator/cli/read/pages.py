@@ -50,7 +50,7 @@ def require_kept_code(folder: Path, *, figures_only: bool = False) -> None:
 
     With `figures_only`, files of other plugins, of models and of data do not matter.
     """
-    from ...runs.unchanged_files import changed_code
+    from ...runs.resumption import changed_code
 
     changed = changed_code(folder, figures_only=figures_only)
     if not changed:

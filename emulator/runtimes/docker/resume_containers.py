@@ -19,7 +19,6 @@ from ...node.durable.recovery import damage, seen_tickets
 from ...node.part.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
 from ...runs.data_split import split_data
-from ...runs.dead_run import DeadRun
 from ...runs.folder import RunFolder
 from ...runs.results import (
     ORIGIN,
@@ -33,6 +32,7 @@ from ...runs.results import (
     unmeasured,
     write_json,
 )
+from ...runs.resumption import DeadRun
 from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.sections.server_section import NONE

@@ -19,13 +19,12 @@ from ...log.records import StopRecord
 from ...log.writing import RunLog
 from ...machine.host import Host
 from ...node.part.checkpoint import Checkpoints, save
-from ...runs.checked_log import CheckedLog
 from ...runs.conductor import RunView, run
-from ...runs.dead_run import DeadRun
 from ...runs.folder import RunFolder, create
 from ...runs.planning import plan
 from ...runs.replay import Replay
 from ...runs.results import ModelOrigin, put_in_order
+from ...runs.resumption import CheckedLog, DeadRun
 from ...runs.session import Session
 from ...scenario import Scenario, Timed
 from ...scenario.timeline.compiled import timeline

@@ -6,7 +6,7 @@ from typing import Any
 
 import analysis
 from analysis.pages import run_warnings
-from emulator.runs.certain_crashes import idle_devices, none_left
+from emulator.runs.conductor import idle_devices, none_left
 from emulator.scenario import loads
 from emulator.world.roles import EVALUATOR
 from emulator.world.verbs import VERBS

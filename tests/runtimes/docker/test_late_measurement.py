@@ -27,8 +27,8 @@ from emulator.runs import results
 from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import ProgressView
 from emulator.runs.data_split import split_data
-from emulator.runs.dead_run import dead_run
 from emulator.runs.folder import RunFolder, create
+from emulator.runs.resumption import dead_run
 from emulator.runs.session import Session
 from emulator.runtimes.docker import late_measurement, play_containers, resume_containers
 from emulator.runtimes.docker.engine.cleanup import Removed

@@ -3,8 +3,8 @@
 import pytest
 
 from emulator.errors import EmulatorError
-from emulator.runs.dead_run import DeadRun
 from emulator.runs.folder import RunFolder
+from emulator.runs.resumption import DeadRun
 from emulator.runtimes.docker import resume_containers
 from emulator.runtimes.docker.resume_containers import rest_of, resume
 from emulator.scenario import Timed

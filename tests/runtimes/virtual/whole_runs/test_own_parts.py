@@ -8,9 +8,9 @@ import pytest
 from emulator import run
 from emulator.errors import EmulatorError
 from emulator.runs.conductor import ProgressView
-from emulator.runs.dead_run import dead_run, resuming
 from emulator.runs.planning import plan
 from emulator.runs.plugin_sources import plugin_sources
+from emulator.runs.resumption import dead_run, resuming
 from emulator.runtimes.virtual.play_virtual import resume
 from emulator.scenario import load
 from emulator.scenario.installed_plugins import FAMILIES

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from emulator.errors import EmulatorError
-from emulator.runs.dead_run import dead_run, resuming
+from emulator.runs.resumption import dead_run, resuming
 from emulator.runtimes.virtual.play_virtual import resume
 from tests.fakes.virtual_world import Onlooker, digits, played
 

@@ -1,20 +1,79 @@
-"""Comparison of the files that a resumed run reads with those with which the run began."""
+"""Runs with something left to do, and the files from which they are resumed.
+
+The files that a resumed run reads are compared with those with which the run began. A run in
+virtual time is played again: its log is compared with the old one, then continued.
+"""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..errors import EmulatorError
+from ..log.lines import read_timeline
 from ..plugins.python_file import Reference
-from ..scenario import Scenario
+from ..scenario import Scenario, Timed, load
 from ..scenario.reading.kept_figures import has_figures
 from ..scenario.reading.plugin_files import is_data, named_code
 from ..scenario.reading.profiles import Library, inline
 from ..scenario.reading.yaml_subset import read
+from ..world.verbs import Action
+from .folder import RunFolder, conductor, mended, require_plain
 from .plugin_sources import FOLDER, plugin_sources
-from .results import read_json
+from .results import failed_resumably, read_json, unmeasured
+
+
+@dataclass(frozen=True)
+class DeadRun:
+    """A run without a conducting process that has not come to its own end, or was not measured."""
+
+    folder: RunFolder
+    runtime: str
+    """The runtime's name: `docker` or `virtual`."""
+    scenario: Scenario
+    """As resolved when the run began."""
+    timeline: tuple[Timed, ...]
+    """The schedule of the run, as its folder has it."""
+
+
+@contextmanager
+def resuming(path: Path) -> Iterator[DeadRun]:
+    """Let no other process resume the run in the folder at `path` during the block; yield the run.
+
+    Raises EmulatorError as `dead_run`, if another process is at it, and if links lead out of the
+    folder.
+    """
+    require_plain(path)
+    with mended(path):
+        yield dead_run(path)
+
+
+def dead_run(path: Path) -> DeadRun:
+    """Return the dead run in the folder at `path`.
+
+    Raises EmulatorError, with the reason, if there is nothing to resume.
+    """
+    if (pid := conductor(path)) is not None:
+        raise EmulatorError(f"{path.name} is running (process {pid}): there is nothing to resume")
+    folder = RunFolder(path, path.name.rpartition("-")[2])
+    over = (path / "summary.json").exists() and not failed_resumably(folder)
+    if over and not unmeasured(folder):
+        outcome = read_json(path / "summary.json").get("outcome")
+        raise EmulatorError(f"{path.name} is over ({outcome}): there is nothing to resume")
+    manifest = read_json(path / "manifest.json")
+    require_unchanged(path, manifest)
+    try:
+        planned = read_timeline(path / "timeline.jsonl")
+    except (OSError, ValueError) as error:
+        raise EmulatorError(f"{path.name} cannot be resumed: {error}") from error
+    timeline = tuple(
+        Timed(line.at, Action(line.verb, line.node, line.fault, line.setting)) for line in planned
+    )
+    scenario = load(path / "scenario.yaml")
+    require_same_packages(path, scenario)
+    return DeadRun(folder, str(manifest["runtime"]), scenario, timeline)
 
 
 def require_unchanged(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -111,3 +170,43 @@ def _refuse(folder: Path, differences: list[str]) -> None:
     if differences:
         listed = "\n".join(differences)
         raise EmulatorError(f"{folder.name} cannot be resumed with other files:\n{listed}")
+
+
+class CheckedLog:
+    """A sink that takes the bytes of the file at `path` once more, and then appends to it."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file; a missing file is empty."""
+        path.touch()
+        self._path, self._file = path, path.open("r+b")
+        self.left = path.stat().st_size
+        """Bytes of the file that have not come again."""
+        self._place = 0
+
+    def write(self, line: bytes) -> None:
+        """Compare `line` with the file, or append `line`. Raises EmulatorError at a difference."""
+        if self.left:
+            there = self._file.read(min(len(line), self.left))
+            if not line.startswith(there):
+                raise self.mismatch()
+            self.left -= len(there)
+            self._place += len(there)
+            line = line[len(there) :]
+        if line:
+            self._file.write(line)
+
+    def mismatch(self) -> EmulatorError:
+        """Return the error for a file with other bytes than the run would have had."""
+        return EmulatorError(
+            f"{self._path}: the run, played again, differs behind byte {self._place}: another "
+            "version of the emulator or of NumPy wrote it, or it was changed: run the scenario anew"
+        )
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
