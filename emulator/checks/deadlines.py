@@ -14,9 +14,9 @@ from ..core.server.parameter_server import GATHERING
 from ..costs.compute_groups import compute_groups
 from ..costs.exchange import lower_bounds
 from ..errors import counted, first_of
+from ..scenario.demand import boot_time
 from ..scenario.model import Scenario
 from ..scenario.sections.devices import Group
-from ..scenario.startup import boot_time
 from ..scenario.timeouts import largest_at_the_cut
 from ..schedules import Sequential
 from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD

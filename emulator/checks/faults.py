@@ -6,9 +6,8 @@ from itertools import chain
 
 from ..runs.conductor import certain_crash
 from ..scenario import Device, Scenario
-from ..scenario.idle_faults import fault_entries
 from ..scenario.reading.document import place
-from ..scenario.timeline.compiled import outages
+from ..scenario.timeline.compiled import outages, verbs_of_faults
 from ..units import Bytes, Fraction, Seconds
 from ..world.faults import Scheduled
 from ..world.faults.availability import Availability
@@ -69,9 +68,7 @@ def scarce_memory(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _presses(scenario: Scenario) -> bool:
-    failures = (profile for group in scenario.devices for profile in group.failures)
-    faults = chain(scenario.faults, *(profile.faults for profile in failures))
-    return any(row(fault.begin("").verb).revives for fault in faults)
+    return any(row(verb).revives for verb in verbs_of_faults(scenario))
 
 
 def _dated(scenario: Scenario, devices: dict[str, Device]) -> Iterator[tuple[float, Device]]:
@@ -92,9 +89,9 @@ def _drawn(scenario: Scenario) -> Iterator[tuple[float, Device]]:
 def faults_in_vain(scenario: Scenario) -> list[Finding]:
     """Return a warning for each fault of `scenario` that can never happen or changes nothing."""
     return [
-        warning(place(address), reason)
-        for address, fault, _ in fault_entries(scenario)
-        if (reason := _why(fault, scenario.stop.time))
+        warning(place(entry.place), reason)
+        for entry in scenario.targets_of_faults.entries()
+        if (reason := _why(entry.fault, scenario.stop.time))
     ]
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from ..scenario import Scenario
-from ..scenario.timeline.link_moments import link_moments
+from ..scenario.timeline.link_changes import link_moments
 from ..shaping.bounds import SLOWEST, out_of_bounds
 from ..units import Rate
 from ..world.laws import Fixed, Law, Uniform

@@ -10,8 +10,8 @@ from ..learning.learners.numpy import refusal as no_perceptron
 from ..learning.models import OwnModel
 from ..optimizers import SGD
 from ..scenario import Scenario
-from ..scenario.initial_model import initial_model
 from ..scenario.reading.training_checks import gradients_of_a_step
+from ..scenario.sections.training_section import initial_model
 from ..synchronization import AnySynchronization, Barrier, ComputeGroups, Softsync
 from ..world.stop_conditions import CONDITIONS
 from .finding import Finding, Situation, raised, refusal, warning

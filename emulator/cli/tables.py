@@ -12,7 +12,8 @@ from rich.text import Text
 from ..errors import counted
 from ..machine.host import Host
 from ..scenario import Scenario
-from ..scenario.demand import PORTS, Demand
+from ..scenario.algorithms import flow
+from ..scenario.demand import BOOT, ENGINE, PORTS, Demand
 from ..scenario.overview import (
     BottleneckRow,
     DeviceRow,
@@ -21,9 +22,7 @@ from ..scenario.overview import (
     Overview,
     describe_side,
 )
-from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
-from ..scenario.startup import BOOT, ENGINE
 from ..scenario.timeline.fault_plan import ANEW, AvailabilityRow
 from ..units import (
     Bytes,

@@ -15,8 +15,7 @@ from ..errors import EmulatorError
 from ..log.lines import read_timeline
 from ..plugins.python_file import Reference
 from ..scenario import Scenario, Timed, load
-from ..scenario.reading.kept_figures import has_figures
-from ..scenario.reading.plugin_files import is_data, named_code
+from ..scenario.reading.plugin_files import has_figures, is_data, named_code
 from ..scenario.reading.profiles import Library, inline
 from ..scenario.reading.yaml_subset import read
 from ..world.verbs import Action

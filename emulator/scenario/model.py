@@ -15,11 +15,9 @@ from ..errors import shortened
 from ..units import Fraction
 from ..world.faults import FAMILY, FAULTS, Aimed
 from ..world.stop_conditions import CONDITIONS, Stop
-from .sections.bottleneck_section import Bottleneck, by_member
-from .sections.devices import Device, Group, Section, expand
-from .sections.fault_fields import aimed
+from .sections.devices import Bottleneck, Device, Group, Section, by_member, expand
 from .sections.fault_targets import FaultTargets
-from .sections.fields import Duration, Kinds, NotEmpty
+from .sections.fields import Duration, Kinds, NotEmpty, aimed
 from .sections.run_sections import AUTO, MeasureSection, ReportSection, TcpSection, TimeSection
 from .sections.server_section import ServerSection
 from .sections.training_section import TrainingSection

@@ -9,8 +9,7 @@ from ..world.links.bottleneck import SharedSide
 from ..world.links.link import Link, Side, named_keys
 from ..world.links.loss_models import LossModel
 from .model import Scenario
-from .sections.bottleneck_section import Bottleneck
-from .sections.devices import Device, Section
+from .sections.devices import Bottleneck, Device, Section
 from .sections.training_section import TrainingSection
 from .timeline.compiled import Outage, outages
 from .timeline.fault_plan import AvailabilityRow, availability_rows

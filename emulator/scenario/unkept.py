@@ -6,7 +6,7 @@ dataclass.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
 
@@ -15,12 +15,12 @@ from pydantic import BaseModel
 from ..errors import first_of
 from ..schedules import Sequential
 from ..world.links.link import Link, Side
+from ..world.links.reshaping import VERB
 from ..world.stop_conditions import CONDITIONS
-from .idle_faults import idle_keys
-from .initial_model import begins_without_state
 from .model import Scenario
 from .reading.document import Address, place
 from .sections.devices import Section
+from .sections.training_section import begins_without_state
 
 MOST_SHOWN = 3
 """Largest number of places of a key that one line names."""
@@ -281,7 +281,7 @@ def unkept(scenario: Scenario, on: str) -> list[Ignored]:
         for rule in KEYS.get(key, KEPT):
             if rule.on == on and rule.when(scenario, value):
                 by_reason.setdefault(rule.why, []).append(place(address))
-    for at, why in idle_keys(scenario, on):
+    for at, why in _idle_keys(scenario, on):
         by_reason.setdefault(why, []).append(at)
     return [Ignored(on, tuple(keys), why) for why, keys in by_reason.items()]
 
@@ -313,3 +313,34 @@ def _defaults(section: Any) -> Iterator[tuple[str, Any]]:
         for part in fields(section):
             factory = part.default_factory
             yield part.name, part.default if factory is MISSING else factory()
+
+
+_NAMED = 3
+"""Largest number of devices that a message names."""
+
+
+def _idle_keys(scenario: Scenario, on: str) -> Iterator[tuple[str, str]]:
+    """Yield place and reason for each key of a fault without an effect on the runtime `on`."""
+    for entry in scenario.targets_of_faults.entries():
+        begin = entry.fault.begin("")
+        setting = begin.setting or {}
+        if begin.verb != VERB:
+            continue
+        if "rate" in setting and (unlimited := _unlimited(scenario, entry.names)):
+            yield (
+                place((*entry.place, "rate")),
+                f"the link of {first_of(unlimited, _NAMED)} has no rate of which a share could "
+                "be left: give the link a rate, or the fault a `link` in place of `rate`",
+            )
+        if "loss" in setting and on == "virtual" and not scenario.virtual.tcp:
+            yield (
+                place((*entry.place, "loss")),
+                "with `virtual.tcp: false` nothing is lost: leave one of the two out",
+            )
+
+
+def _unlimited(scenario: Scenario, names: Sequence[str]) -> list[str]:
+    """Return the devices among `names` with a link without a rate in both directions."""
+    struck = frozenset(names)
+    groups = (g for g in scenario.devices if g.link.up.rate is None and g.link.down.rate is None)
+    return [name for group in groups for name in group.names if name in struck]

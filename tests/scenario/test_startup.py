@@ -7,8 +7,8 @@ import pytest
 from emulator.checks.deadlines import slow_starts
 from emulator.core.server.parameter_server import GATHERING
 from emulator.scenario import loads
+from emulator.scenario.demand import startup_time
 from emulator.scenario.model import Scenario
-from emulator.scenario.startup import startup_time
 from tests.fakes.typed_commands import Emulate, scenario
 
 

@@ -61,7 +61,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     from ...costs.host_dilation import core_demand, with_dilation
     from ...machine.host import Host
     from ...scenario import demand, load, load_without_code, overview
-    from ...scenario.startup import startup_time
+    from ...scenario.demand import startup_time
     from ...scenario.unkept import unkept
     from .compute_group_rows import group_rows
 

@@ -32,7 +32,7 @@ def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     emulate algorithms adacomp dgc
     """
     from ...scenario.algorithms import ALGORITHMS
-    from ...scenario.installed_plugins import installed_plugins
+    from ...scenario.reading.plugin_files import installed_plugins
 
     plugins = {plugin.kind: plugin for plugin in installed_plugins()}
     known = [*ALGORITHMS, *plugins]
@@ -56,14 +56,13 @@ def algorithms(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _plain(name: str) -> dict[str, Any]:
-    from ...scenario.algorithms import ALGORITHMS
-    from ...scenario.reading.algorithm_names import meaning
+    from ...scenario.algorithms import ALGORITHMS, meaning
 
     algorithm = ALGORITHMS[name]
     return {"about": algorithm.about, "paper": algorithm.paper, "training": meaning(name)}
 
 
 def _flow(value: Any) -> str:
-    from ...scenario.reading.algorithm_names import flow
+    from ...scenario.algorithms import flow
 
     return flow(value)

@@ -204,7 +204,7 @@ def _time(seconds: float) -> str:
 
 
 def _setting(setting: Any) -> str:
-    from ...scenario.reading.algorithm_names import flow
+    from ...scenario.algorithms import flow
 
     return "" if setting is None else flow(dict(setting))
 

@@ -132,7 +132,7 @@ def _plain(profile: "ProfileFile", plan: "FaultPlan | None") -> dict[str, Any]:
 def _show(profile: "ProfileFile", plan: "FaultPlan | None") -> None:
     from rich.text import Text
 
-    from ...scenario.reading.algorithm_names import flow
+    from ...scenario.algorithms import flow
     from ..tables import console, table
 
     out = console()

@@ -12,7 +12,7 @@ import click
 from ...errors import PythonFileError
 from ...plugins import own_class
 from ...scenario.reading.dump import plain
-from ...scenario.reading.kept_figures import KeptFigure, kept_figures
+from ...scenario.reading.plugin_files import KeptFigure, kept_figures
 from .analysis_package import analysis
 
 

@@ -16,7 +16,7 @@ from ...runs.results import recover, to_measure
 from .analysis_package import analysis
 
 if TYPE_CHECKING:
-    from ...scenario.reading.kept_figures import KeptFigure
+    from ...scenario.reading.plugin_files import KeptFigure
 
 
 def page(folder: Path, figures: "Sequence[KeptFigure]" = (), *, to_stderr: bool = False) -> None:

@@ -40,7 +40,7 @@ def report(run: str, figures: tuple[str, ...], trust: bool, runs: Path) -> None:
     emulate report 8c4eb2 --figure './figures.py:LossByDevice'
     emulate report 8c4eb2 --figure '{kind: ./figures.py:LossByDevice, window: 50}'
     """
-    from ...scenario.reading.kept_figures import typed_figures
+    from ...scenario.reading.plugin_files import typed_figures
 
     own = typed_figures(figures)
     folder = ended(run, runs, trust=trust)

@@ -19,7 +19,7 @@ from ...learning.learners.own_export import ready
 from ...machine.host import cores as usable
 from ...runs.data_split import DataSplit
 from ...scenario import Scenario
-from ...scenario.initial_model import initial_model
+from ...scenario.sections.training_section import initial_model
 from .cut_times import ServerPasses, server_passes
 from .learning.gradient_handle import FleetLearning
 from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining

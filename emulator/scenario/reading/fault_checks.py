@@ -5,7 +5,7 @@ from typing import Any
 
 from ...errors import counted, shortened, suggestion
 from ...schedules import Sequential
-from ...world.faults import FAULTS, Scheduled
+from ...world.faults import FAULTS
 from ...world.faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...world.roles import SERVER
 from ..model import Scenario
@@ -150,25 +150,11 @@ def check_numbers(document: Document, scenario: Scenario) -> None:
     more: if these are too many, the compilation of the timeline says so.
     """
     draws = EpisodeDraws(scenario.seed, horizon(scenario))
-    for address, fault, node, profile, index in _struck(scenario):
-        try:
-            for _ in draws.of(fault, node, profile, index):
-                pass
-        except ValueError as error:
-            message = f"{node}: {error}: write longer times, or an earlier stop.time"
-            document.complain(address, message)
-
-
-def _struck(scenario: Scenario) -> Iterator[tuple[Address, Scheduled, str, str, int]]:
-    """Yield place, fault, a device, profile and index of each entry that strikes a device."""
-    targets = scenario.targets_of_faults
-    for index, fault in enumerate(scenario.faults):
-        if aimed := targets.aimed(index):
-            yield ("faults", index), fault, aimed[0], "", index
-    for number, group in enumerate(scenario.devices):
-        for nth, profile in enumerate(group.failures):
-            for index, entry in enumerate(profile.faults):
-                struck = (name for name in group.names if targets.strikes(name, profile, index))
-                if node := next(struck, None):
-                    place = ("devices", number, "failures", nth, "faults", index)
-                    yield place, entry, node, profile.name, index
+    for entry in scenario.targets_of_faults.entries():
+        for node in entry.names[:1]:
+            try:
+                for _ in draws.of(entry, node):
+                    pass
+            except ValueError as error:
+                message = f"{node}: {error}: write longer times, or an earlier stop.time"
+                document.complain(entry.place, message)

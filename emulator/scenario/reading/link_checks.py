@@ -15,9 +15,8 @@ from ...world.links.link import SILENT, WAYS, Link, Side
 from ...world.links.link_course import silent_from
 from ...world.links.reshaping import reshaped
 from ..model import Scenario
-from ..sections.bottleneck_section import DeviceNames
-from ..sections.devices import Group
-from ..timeline.link_moments import link_faults
+from ..sections.devices import DeviceNames, Group
+from ..timeline.link_changes import link_faults
 from .document import Address, Document, place
 from .link_trace_files import link_sides
 from .wording import conflicts

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from ..algorithms import spell_out, spell_out_towards
 from ..model import Scenario
-from .algorithm_names import spell_out, spell_out_towards
 from .checks import check
 from .data_and_model_files import find_dataset, find_initial, find_own_model, find_owners
 from .document import Address, Document

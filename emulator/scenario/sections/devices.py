@@ -1,7 +1,12 @@
-"""Devices of a scenario: groups of equal devices, their hardware profiles and failure profiles."""
+"""Devices of a scenario: groups of equal devices, their hardware profiles and failure profiles.
+
+The section `bottlenecks` has queues that several devices share.
+"""
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -10,10 +15,10 @@ from ...errors import shortened
 from ...units import Bytes, Share
 from ...world.cpu_quota import LEAST, core_share
 from ...world.faults import FAMILY, FAULTS, Recurring
+from ...world.links.bottleneck import SharedLink, SharedSide
 from ...world.links.link import Link
 from ...world.roles import EVALUATOR, SERVER
-from .fault_fields import recurring
-from .fields import Kinds, NotEmpty, Profiled
+from .fields import Kinds, NotEmpty, Profiled, recurring
 
 MEMORY = Bytes(256 << 20)
 """Memory limit of a device without a `memory` in its profile."""
@@ -165,3 +170,61 @@ def expand(group: Group) -> tuple[Device, ...]:
     # one tuple for the whole group: its devices share these objects, a million of them too
     common = profile.name, cpu, int(profile.memory), group.link, group.failures, hazards
     return tuple(Device(name, group.name, *common) for name in group.names)
+
+
+class Bottleneck(Section):
+    """Bottleneck: a queue that the traffic of several devices shares, such as a home's gateway or a
+    cell, between the devices' own links and the server's link."""
+
+    name: Annotated[str, AfterValidator(device_name)]
+    """Name of the bottleneck, unlike that of any device."""
+    up: SharedSide = Field(default_factory=SharedSide)
+    """Shared direction from the members to the server: `rate`, `delay`. `up`, `down` or both need a
+    rate."""
+    down: SharedSide = Field(default_factory=SharedSide)
+    """Shared direction from the server to the members: `rate`, `delay`."""
+    members: Annotated[tuple[str, ...], NotEmpty("name the devices behind the bottleneck")]
+    """Members: names of devices and of groups, and patterns with `*`, as `home-*`. A device is
+    behind one bottleneck at most."""
+
+    @property
+    def shared(self) -> SharedLink:
+        """Both directions."""
+        return SharedLink(self.up, self.down)
+
+
+class DeviceNames:
+    """The names of devices and groups, by which the members of bottlenecks are found."""
+
+    def __init__(self, groups: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """`groups` has name and device names of each group."""
+        self._devices = dict(groups)
+        self._single = {name for names in self._devices.values() for name in names}
+
+    def __iter__(self) -> Iterator[str]:
+        for group, names in self._devices.items():
+            yield from dict.fromkeys((group, *names))
+
+    def of(self, member: str) -> Iterator[str]:
+        """Yield the devices that `member` names, which may be a pattern."""
+        if member in self._devices:
+            yield from self._devices[member]
+        elif member in self._single:
+            yield member
+        elif "*" in member:
+            for group, names in self._devices.items():
+                whole = fnmatchcase(group, member)
+                yield from (name for name in names if whole or fnmatchcase(name, member))
+
+
+def by_member(bottlenecks: Iterable[Bottleneck], groups: Iterable[Group]) -> dict[str, Bottleneck]:
+    """Return the bottleneck of each device that is behind one, in the order of the devices."""
+    named = [(group.name, group.names) for group in groups]
+    known = DeviceNames(named)
+    found = {
+        device: bottleneck
+        for bottleneck in bottlenecks
+        for member in bottleneck.members
+        for device in known.of(member)
+    }
+    return {name: found[name] for _, names in named for name in names if name in found}

@@ -1,7 +1,8 @@
-"""Targets of faults: the devices that an entry strikes, with `count` and `share` drawn."""
+"""Entries of faults, and the devices that each strikes, with `count` and `share` drawn."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from hashlib import sha256
@@ -18,6 +19,35 @@ Place: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the scenario to a fault's entry."""
 
 
+@dataclass(frozen=True)
+class FaultEntry:
+    """An entry of the scenario's `faults`, or of a failure profile that a group of devices has."""
+
+    targets: "FaultTargets"
+    place: Place
+    fault: Scheduled
+    index: int
+    """Number of the entry in its list, from 0."""
+    group: Group | None = None
+    """The group with the profile; None for an entry of the scenario."""
+    profile: FailureProfile | None = None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The devices that the entry strikes, in order; of the group, if it has one."""
+        if self.group is None or self.profile is None:
+            return self.targets.aimed(self.index)
+        if not self.fault.selective:
+            return self.group.names
+        strikes = self.targets.strikes
+        return tuple(name for name in self.group.names if strikes(name, self.profile, self.index))
+
+    @property
+    def list_name(self) -> str:
+        """Name of the profile, by which the entry's random streams are called; "" for none."""
+        return "" if self.profile is None else self.profile.name
+
+
 class FaultTargets:
     """The devices that the faults of a scenario strike.
 
@@ -29,6 +59,16 @@ class FaultTargets:
         """`groups` and `faults` are those of the scenario with `seed`."""
         self._seed, self._groups, self._faults = seed, groups, faults
         self._drawn: dict[tuple[str, int, int | None, float | None], frozenset[str]] = {}
+
+    def entries(self) -> Iterator[FaultEntry]:
+        """Yield the entries of the scenario, then those of the profiles of each group."""
+        for index, fault in enumerate(self._faults):
+            yield FaultEntry(self, ("faults", index), fault, index)
+        for number, group in enumerate(self._groups):
+            for nth, profile in enumerate(group.failures):
+                for index, entry in enumerate(profile.faults):
+                    place = ("devices", number, "failures", nth, "faults", index)
+                    yield FaultEntry(self, place, entry, index, group, profile)
 
     def aimed(self, index: int) -> tuple[str, ...]:
         """Return the devices that `faults[index]` of the scenario strikes, in the order named."""
@@ -94,21 +134,12 @@ class FaultTargets:
 
     def keepers(self) -> frozenset[str]:
         """Return the devices that a fault with `keeps: state` strikes."""
-        aimed = [
+        return frozenset(
             name
-            for index, fault in enumerate(self._faults)
-            if getattr(fault, "keeps", None)
-            for name in self.aimed(index)
-        ]
-        own = [
-            name
-            for group in self._groups
-            for profile in group.failures
-            for fault in profile.faults
-            if getattr(fault, "keeps", None)
-            for name in group.names
-        ]
-        return frozenset([*aimed, *own])
+            for entry in self.entries()
+            if getattr(entry.fault, "keeps", None)
+            for name in (entry.names if entry.group is None else entry.group.names)
+        )
 
     def batteries(self) -> dict[str, dict[str, Any]]:
         """Return the batteries of devices by name, as `BatteryConstants.read` takes them."""
@@ -125,16 +156,9 @@ class FaultTargets:
 
     def _powered(self) -> Iterator[tuple[Place, dict[str, Any], Iterable[str]]]:
         """Yield place and battery of each entry with one, and the names of its devices."""
-        for index, fault in enumerate(self._faults):
-            if battery := getattr(fault, "battery", None):
-                yield ("faults", index), battery, self.aimed(index)
-        for number, group in enumerate(self._groups):
-            for nth, profile in enumerate(group.failures):
-                for index, entry in enumerate(profile.faults):
-                    if battery := getattr(entry, "battery", None):
-                        own = [name for name in group.names if self.strikes(name, profile, index)]
-                        place = ("devices", number, "failures", nth, "faults", index)
-                        yield place, battery, own
+        for entry in self.entries():
+            if battery := getattr(entry.fault, "battery", None):
+                yield entry.place, battery, entry.names
 
     def _named(self, nodes: Iterable[str] | str) -> Iterator[str]:
         members = self._members

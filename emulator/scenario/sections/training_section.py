@@ -2,12 +2,13 @@
 
 from dataclasses import is_dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 from pydantic_core import core_schema
 
-from ... import aggregation, codecs, modulation, optimizers, schedules, synchronization
+from ... import aggregation, codecs, modulation, optimizers, plugins, schedules, synchronization
 from ...aggregation import Mean
 from ...core.plan import Cut
 from ...errors import ScenarioError
@@ -16,9 +17,10 @@ from ...learning.datasets import DATASETS, Description, OwnDataset, describe
 from ...learning.datasets.split import AnySplit, Iid
 from ...learning.learners.local_training import LocalTraining
 from ...learning.learners.own_export import own_model
-from ...learning.models import MODELS, Model
+from ...learning.models import MODELS, Model, saved_model
 from ...learning.models.layer_table import LayerTable
 from ...learning.models.own_model import LOSSES, ModelSource, OwnModel, source
+from ...learning.models.saved_model import SavedModel
 from ...modulation import Constant
 from ...optimizers import SGD
 from ...plugins.python_file import NAME
@@ -238,3 +240,35 @@ class TrainingSection(Section):
     def local(self) -> LocalTraining:
         """Local training of a device between a pull and its push."""
         return local_training(self.synchronization, self.learning_rate)
+
+
+def initial_model(training: TrainingSection) -> SavedModel | None:
+    """Read the initial model of `training`; None if the weights are drawn from the seed.
+
+    Raises ScenarioError if the file is no such model, or the state in it is damaged.
+    """
+    if training.initial is None:
+        return None
+    try:
+        model = saved_model.read(Path(training.initial), training.layout)
+        if model.optimizer is not None and model.optimizer.kind == training.optimizer.kind:
+            descent = optimizers.make(plugins.plain(training.optimizer))
+            descent.start(training.layout.size, training.learning_rate).restore(
+                model.optimizer.arrays
+            )
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ScenarioError(f"training.initial: {training.initial}: {why}") from error
+    return model
+
+
+def begins_without_state(training: TrainingSection) -> bool:
+    """Return whether the optimizer begins at zero although the model to begin with was trained.
+
+    It does if it has a state, and the file holds none of its kind.
+    """
+    model = initial_model(training)
+    if model is None or (model.optimizer and model.optimizer.kind == training.optimizer.kind):
+        return False
+    own = optimizers.make(plugins.plain(training.optimizer)).start(1, training.learning_rate)
+    return bool(own.state() or (model.optimizer and model.optimizer.arrays))

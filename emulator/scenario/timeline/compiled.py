@@ -26,6 +26,7 @@ from ...world.faults.occurrences import MOST_FAILURES
 from ...world.roles import SERVER
 from ...world.verbs import Action
 from ..model import Scenario
+from ..sections.fault_targets import FaultEntry
 
 
 class EpisodeDraws:
@@ -40,12 +41,12 @@ class EpisodeDraws:
         self._seed, self._horizon = seed, horizon
         self._common: dict[tuple[str, int, int], list[list[Interval]]] = {}
 
-    def of(self, fault: Scheduled, node: str, profile: str, index: int) -> Iterator[Interval]:
-        """Yield the episodes of `fault` on `node`, in order.
+    def of(self, entry: FaultEntry, node: str) -> Iterator[Interval]:
+        """Yield the episodes of the fault of `entry` on `node`, in order.
 
-        The fault is entry number `index` of `profile`, or of the scenario if `profile` is empty.
         Raises ValueError if the fault strikes more often than a timeline may hold.
         """
+        fault, profile, index = entry.fault, entry.list_name, entry.index
         # the stream bears the names of the device and the profile, so that adding another device or
         # profile does not shift its draws
         own = Random(chance.faults(self._seed, node, profile, index))
@@ -171,7 +172,7 @@ def outages(scenario: Scenario) -> list[Outage]:
     by_verb: dict[tuple[str, str], list[Outage]] = defaultdict(list)
     end, order = horizon(scenario), _positions(scenario)
     draws = EpisodeDraws(scenario.seed, end)
-    for outage in chain(_aimed(scenario, draws), _of_profiles(scenario, draws)):
+    for outage in _drawn(scenario, draws):
         by_verb[outage.node, outage.begins.verb].append(outage)
     merged = chain.from_iterable(map(_merged, by_verb.values()))
     within = [outage for outage in merged if outage.begin < end]
@@ -180,9 +181,7 @@ def outages(scenario: Scenario) -> list[Outage]:
 
 def verbs_of_faults(scenario: Scenario) -> set[str]:
     """Return the verbs that may begin a fault in `scenario`, planned ahead or drawn by a device."""
-    profiles = (profile for group in scenario.devices for profile in group.failures)
-    recurring = (fault for profile in profiles for fault in profile.faults)
-    return {fault.begin("").verb for fault in chain(scenario.faults, recurring)}
+    return {entry.fault.begin("").verb for entry in scenario.targets_of_faults.entries()}
 
 
 def horizon(scenario: Scenario) -> float:
@@ -200,41 +199,23 @@ def _positions(scenario: Scenario) -> dict[str, int]:
     return {SERVER: -1, **{node.name: place for place, node in enumerate(scenario.nodes)}}
 
 
-def _aimed(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:
-    for index, fault in enumerate(scenario.faults):
-        for node in scenario.targets_of_faults.aimed(index):
+def _drawn(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:
+    """Yield the outages of each entry, as drawn. Raises ScenarioError with the entry's place."""
+    for entry in scenario.targets_of_faults.entries():
+        for node in entry.names:
+            actions = entry.fault.begin(node), entry.fault.end(node)  # shared: a day has many
             try:
-                yield from _drawn(draws, fault, node, "", index)
+                for begin, end in draws.of(entry, node):
+                    # to the microsecond: people read the schedule, and tests compare its bytes
+                    yield Outage(node, entry.fault, round(begin, 6), round(end, 6), *actions)
             except ValueError as error:
-                raise ScenarioError(f"faults[{index}]: {node}: {error}") from error
-
-
-def _of_profiles(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:
-    for group in scenario.devices:
-        entries = [
-            (profile, index, fault)
-            for profile in group.failures
-            for index, fault in enumerate(profile.faults)
-        ]
-        for node in group.names:
-            for profile, index, fault in entries:
-                if not scenario.targets_of_faults.strikes(node, profile, index):
-                    continue
-                try:
-                    yield from _drawn(draws, fault, node, profile.name, index)
-                except ValueError as error:
-                    raise ScenarioError(
-                        f"{node}: failures: {profile.name}: faults[{index}]: {error}"
-                    ) from error
-
-
-def _drawn(
-    draws: EpisodeDraws, fault: Scheduled, node: str, profile: str, index: int
-) -> Iterator[Outage]:
-    actions = fault.begin(node), fault.end(node)  # shared by all outages: a day has many
-    for begin, end in draws.of(fault, node, profile, index):
-        # to the microsecond: people read the schedule, and tests compare its bytes
-        yield Outage(node, fault, round(begin, 6), round(end, 6), *actions)
+                at = f"faults[{entry.index}]"
+                where = (
+                    f"{node}: failures: {entry.list_name}: {at}"
+                    if entry.group
+                    else (f"{at}: {node}")
+                )
+                raise ScenarioError(f"{where}: {error}") from error
 
 
 def _merged(outages: Sequence[Outage]) -> list[Outage]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 from ... import chance
 from ...world import laws
 from ...world.battery import BatteryConstants
-from ...world.faults import Scheduled
 from ...world.faults.availability import Availability, parted
 from ...world.roles import SERVER
 from ..model import Scenario
@@ -35,9 +34,13 @@ class AvailabilityRow:
 def availability_rows(scenario: Scenario) -> tuple[AvailabilityRow, ...]:
     """Return a row for each device and each fault `availability` that strikes the device."""
     rows = []
-    for node, fault, profile, index in _struck(scenario):
-        if not isinstance(fault, Availability):
-            continue
+    struck = (
+        (node, entry.fault, entry.list_name, entry.index)
+        for entry in scenario.targets_of_faults.entries()
+        if isinstance(entry.fault, Availability)
+        for node in entry.names
+    )
+    for node, fault, profile, index in struck:
         stream = chance.faults(scenario.seed, node, profile, index)
         if fault.together:
             stream = chance.common_faults(scenario.seed, profile, index)
@@ -55,20 +58,6 @@ def availability_rows(scenario: Scenario) -> tuple[AvailabilityRow, ...]:
             begin = None if fault.start is None else float(fault.start)
             rows.append(AvailabilityRow(node, trace if alone else ANEW, begin))
     return tuple(rows)
-
-
-def _struck(scenario: Scenario) -> Iterator[tuple[str, Scheduled, str, int]]:
-    """Yield device, fault, name of the failure profile and index of the entry, for every entry."""
-    targets = scenario.targets_of_faults
-    for index, fault in enumerate(scenario.faults):
-        for node in targets.aimed(index):
-            yield node, fault, "", index
-    for group in scenario.devices:
-        for profile in group.failures:
-            for index, entry in enumerate(profile.faults):
-                for node in group.names:
-                    if targets.strikes(node, profile, index):
-                        yield node, entry, profile.name, index
 
 
 @dataclass(frozen=True)

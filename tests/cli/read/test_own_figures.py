@@ -12,7 +12,7 @@ from emulator.errors import ScenarioError
 from emulator.plugins import family
 from emulator.runs.plugin_sources import plugin_sources
 from emulator.scenario import dump, load
-from emulator.scenario.installed_plugins import installed_plugins
+from emulator.scenario.reading.plugin_files import installed_plugins
 from emulator.scenario.sections.run_sections import FIGURES
 from emulator.sweeps.point import Point
 from tests.fakes.small_scenario import SMALL

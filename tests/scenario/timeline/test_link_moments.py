@@ -10,7 +10,7 @@ from emulator.machine.host import Host
 from emulator.node.config import Network
 from emulator.node.link.access_link import AccessLink, reshaping_of
 from emulator.scenario import Scenario, loads
-from emulator.scenario.timeline.link_moments import link_faults
+from emulator.scenario.timeline.link_changes import link_faults
 from emulator.shaping.backend import Backend
 from emulator.shaping.bounds import out_of_bounds
 from emulator.shaping.box.link_request import decode, encode

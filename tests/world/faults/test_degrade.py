@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from emulator.scenario import loads
 from emulator.scenario.reading.dump import dump
 from emulator.scenario.timeline.compiled import timeline
-from emulator.scenario.timeline.link_changes import reshaped_links
-from emulator.scenario.timeline.link_moments import link_moments
+from emulator.scenario.timeline.link_changes import link_moments, reshaped_links
 from emulator.scenario.timeouts import answer_timeout, slowest_exchange
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links import reshaping

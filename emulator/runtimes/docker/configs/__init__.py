@@ -23,7 +23,7 @@ from ....node.config import (
 )
 from ....node.link.access_link import held, reshaping_of
 from ....scenario import Device, Scenario
-from ....scenario.sections.bottleneck_section import Bottleneck
+from ....scenario.sections.devices import Bottleneck
 from ....scenario.timeline.link_changes import reshaped_links, start_draw
 from ....scenario.timeouts import answer_timeout, slowest_exchange
 from ....shaping import access, gateway

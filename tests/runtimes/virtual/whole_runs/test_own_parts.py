@@ -13,7 +13,7 @@ from emulator.runs.plugin_sources import plugin_sources
 from emulator.runs.resumption import dead_run, resuming
 from emulator.runtimes.virtual.play_virtual import resume
 from emulator.scenario import load
-from emulator.scenario.installed_plugins import FAMILIES
+from emulator.scenario.reading.plugin_files import FAMILIES
 
 CODE = """
 from dataclasses import dataclass
