@@ -97,7 +97,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         *{"world/faults", "world/laws.py", "world/links"},
         *{"runtimes/virtual", "scenario", "shaping", "transport"},
     },
-    "secrets": {"runs/folder.py", "transport"},
+    "secrets": {"transport"},
     "pickle": set(),
     "marshal": set(),
     "shelve": set(),

@@ -16,9 +16,9 @@ import pytest
 import emulator
 from emulator.cli.read.analysis_package import analysis
 from emulator.errors import EmulatorError
+from emulator.machine.shipped_files import study_files
 from emulator.runtimes.docker.images import node_image
 from emulator.sweeps.studies import STUDIES
-from emulator.sweeps.studies.entries import PAPERS
 from tests.fakes.virtual_world import SCENARIO, digits
 
 ROOT = Path(__file__).parents[1]
@@ -136,7 +136,7 @@ def test_the_analysis_is_ours_where_the_name_is_another_packages(
 def _scenarios() -> set[str]:
     """Return the files of all studies, and of the scenarios on which they are based."""
     bases = {entry.scenario.resolve() for study in STUDIES.values() for entry in study.entries}
-    files = {*bases, *PAPERS.rglob("*.yaml")}
+    files = {*bases, *study_files().values()}
     return {str(file.relative_to(ROOT / "scenarios")) for file in files}
 
 

@@ -87,3 +87,33 @@ def test_a_command_is_quick_to_answer() -> None:
     assert {"numpy", "pandas", "matplotlib", "tensorflow", "docker", "pydantic"} & set(
         loaded
     ) == set()
+
+
+_MODULES = """
+import json, sys
+exec(sys.argv[1])
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def _loaded_by(code: str) -> set[str]:
+    """Return the names of the modules that an interpreter has loaded after it ran `code`."""
+    return set(json.loads(_python(_MODULES, code)))
+
+
+def test_the_list_of_commands_needs_no_part_that_plays_or_reads_runs() -> None:
+    """`emulate --help` answers in a tenth of a second, and shell completion as soon."""
+    loaded = _loaded_by("import emulator.cli.entry")
+    own = {name.split(".")[1] for name in loaded if name.startswith("emulator.")}
+    assert own <= {"cli", "errors", "machine", "runs", "shaping"}
+    assert {"emulator.runs.results", "emulator.shaping.backend"} & loaded == set()
+    libraries = {name.split(".")[0] for name in loaded} - sys.stdlib_module_names
+    assert libraries & {"msgspec", "rich", "yaml", "zmq"} == set()
+    slow = {"importlib.metadata", "secrets", "hashlib", "tempfile", "subprocess", "asyncio"}
+    assert slow & loaded == set()
+
+
+def test_the_names_of_studies_are_completed_without_reading_the_studies() -> None:
+    code = "from emulator.cli.prepare.completed_words import study_names as names; {}"
+    loaded = _loaded_by(code.format("assert 'pulls' in [w.value for w in names(None, None, '')]"))
+    assert not any(name.startswith(("emulator.sweeps", "emulator.scenario")) for name in loaded)

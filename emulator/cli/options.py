@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from ..runs.folder import RUNS
-from ..shaping.backend import DELAYS
+from ..shaping.features import DELAYS
 from .prepare.completed_words import run_names, scenario_files, scenario_keys
 
 FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenario_files)

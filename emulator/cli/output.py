@@ -1,7 +1,8 @@
 """Standard output and error that take every letter, and survive the end of their reader.
 
 A reader goes away, for example, with `emulate run FILE | head`, or with a terminal that is closed
-under `nohup`. A disk that is full ends no run, and is told at its end.
+under `nohup`. A disk that is full ends no run, and is told at its end. Tables on the console are
+wide enough for their texts with or without a terminal.
 """
 
 import codecs
@@ -11,11 +12,15 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from ..errors import HostError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 _PLAIN = {
     "…": "...",
@@ -252,3 +257,37 @@ def warn(texts: Iterable[str]) -> None:
     """Print the warnings `texts` on standard error, each once."""
     for text in dict.fromkeys(texts):
         click.echo(f"warning {text}", err=True)
+
+
+# -- consoles and tables --------------------------------------------------------------------------
+
+WIDE = 160
+"""Width of the output in characters when a file or a pipe takes it."""
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Return a console for standard output, or for standard error, with literal texts.
+
+    Names and values of a scenario may hold `[red]` or `:pizza:`, which rich would read as a style
+    and as an emoji. The emulator's own styled texts are `Text` objects.
+    """
+    from rich.console import Console
+
+    literal: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+    terminal = Console(stderr=stderr, **literal)
+    return terminal if terminal.is_terminal else Console(stderr=stderr, width=WIDE, **literal)
+
+
+def table(*columns: str, title: str | None = None) -> "Table":
+    """Return an empty table without lines, whose cells wrap instead of being cut.
+
+    It is at least as wide as its title.
+    """
+    from rich.table import Table
+
+    empty = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    empty.min_width = len(title or "")
+    empty.padding = (0, 2, 0, 0)
+    for column in columns:
+        empty.add_column(column, overflow="fold", header_style="dim")
+    return empty

@@ -7,7 +7,6 @@ folder, and the SHA-256 of each file for which a user may have a file of the sam
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -144,5 +143,7 @@ def _write(folder: Path, mark: dict[str, Any]) -> None:
 
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of the file at `path`, in hexadecimal digits."""
+    from hashlib import file_digest  # loads OpenSSL, which most commands do without
+
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()

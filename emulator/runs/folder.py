@@ -2,8 +2,6 @@
 
 import os
 import re
-import secrets
-import shutil
 import stat
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -59,7 +57,9 @@ class RunFolder:
         return self.path / ".work"
 
     def discard_work(self) -> None:
-        shutil.rmtree(self.work, ignore_errors=True)
+        from shutil import rmtree  # takes longer to import than all of this module
+
+        rmtree(self.work, ignore_errors=True)
 
     def taken(self) -> AbstractContextManager[None]:
         """Lock the folder until the block or this process ends; `conductor` then finds the lock."""
@@ -68,7 +68,7 @@ class RunFolder:
 
 def new_id() -> str:
     """Return a random id of 24 bits for a run."""
-    return secrets.token_hex(3)
+    return os.urandom(3).hex()
 
 
 def create(scenario: str, runs: Path = RUNS) -> RunFolder:

@@ -16,17 +16,14 @@ mechanism is reported before a run, with its remedy.
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal
 
 from ..errors import HostError
 from ..world.links.link import Link, Side
 from ..world.links.reshaping import plain_side
+from .features import DELAYS as DELAYS
+from .features import Delay as Delay
 from .features import Features
-
-Delay: TypeAlias = Literal["netem", "packets", "receiver"]
-"""Who delays: the kernel, the box (`packets`), or the receiver of each message."""
-DELAYS: tuple[Delay, ...] = get_args(Delay)
-"""In the order of preference."""
 
 
 @dataclass(frozen=True)

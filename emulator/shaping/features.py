@@ -1,7 +1,12 @@
-"""Features of a kernel for shaping packets, found by the probe."""
+"""Features of a kernel for shaping packets, found by the probe, and who may delay packets."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
+
+Delay: TypeAlias = Literal["netem", "packets", "receiver"]
+"""Who delays: the kernel, the box (`packets`), or the receiver of each message."""
+DELAYS: tuple[Delay, ...] = get_args(Delay)
+"""In the order of preference."""
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from analysis.papers.markdown import BEGIN, END, replace
 from emulator.cli.play.study import study as study_command
 from emulator.errors import ScenarioError
 from emulator.log.lines import line
+from emulator.machine.shipped_files import study_files
 from emulator.sweeps import Finished, Point
 from emulator.sweeps.studies import STUDIES, Entry, Study, play
-from emulator.sweeps.studies.entries import PAPERS, read_study
+from emulator.sweeps.studies.entries import read_study
 from tests.fakes.both_ways import one_sided
 from tests.fakes.plain_records import full
 from tests.fakes.runs.handmade_run import update, written
@@ -38,7 +39,7 @@ def test_every_entry_of_a_study_can_be_played(name: str) -> None:
     assert {point.scenario.name for point in points} == files
 
 
-@pytest.mark.parametrize("file", sorted(PAPERS.rglob("*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", sorted(study_files().values()), ids=lambda file: file.stem)
 def test_the_file_of_a_study_asks_a_question(file: Path) -> None:
     first = file.read_text(encoding="utf-8").splitlines()[0]
     assert first.startswith("# ")

@@ -2,22 +2,26 @@
 
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from shutil import disk_usage
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import DataError
 from ..options import FILE, JSON_OPTION, ON, ON_OPTION, SET
-from ..output import echo_json
+from ..output import emit
 
 TUN = Path("/dev/net/tun")
 """Device through which TAP devices are made."""
 
 if TYPE_CHECKING:
     from ...checks.finding import Finding
+    from ...costs.cut_traffic import CutTraffic
+    from ...machine.host import Host
     from ...scenario import Scenario
+    from ...scenario.unkept import Ignored
+    from .overview_tables import GroupRow
 
 
 @click.command(short_help="Show the plan of a scenario, and whether this host can carry it.")
@@ -54,85 +58,138 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     emulate check lab.yaml --on virtual
     emulate check downloaded.yaml --no-code
     """
-    from ...checks.finding import Finding
-    from ...checks.preflight import preflight
-    from ...checks.this_host import RESOURCES
-    from ...costs.cut_traffic import cut_traffic
-    from ...costs.host_dilation import core_demand, with_dilation
-    from ...machine.host import Host
-    from ...scenario import demand, load, load_without_code, overview
-    from ...scenario.demand import startup_time
-    from ...scenario.unkept import unkept
-    from .compute_group_rows import group_rows
+    checked = _check(file, overrides, no_code=no_code)
+    emit(as_json, checked.plain, lambda: _show(checked, on))
+    sys.exit(max((each.raises.exit_code for each in checked.found[on] if each.fatal), default=0))
 
-    left: list[str] = []
-    if no_code:
-        scenario, left = load_without_code(file, overrides)
-    else:
-        scenario = load(file, overrides)
-    host, disk = Host.here(), disk_usage(".").free
-    plan, wanted = overview(scenario), demand(scenario)
-    groups = group_rows(scenario)
-    played = with_dilation(scenario, host.cores)
-    least = startup_time(played, host.cores)
-    cores = core_demand(scenario)
-    pace = {"needed": cores.needed(host.cores), "taken": played.dilation, "source": cores.source}
-    found = {runtime: preflight(scenario, runtime, host).findings for runtime in ON}
-    if left:  # the stand-in's data need not be here
-        found = {
-            runtime: tuple(each for each in those if not issubclass(each.raises, DataError))
-            for runtime, those in found.items()
-        }
-    unchecked = [Finding("note", key, f"not checked, as it would run code: {key}") for key in left]
-    found = {runtime: (*those, *unchecked) for runtime, those in found.items()}
-    ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
-    traffic, (delayed, rated) = cut_traffic(scenario), _shaped(scenario)
-    if as_json:
-        content = {
+
+@dataclass(frozen=True)
+class _Checked:
+    """What is known of a scenario before a run."""
+
+    scenario: "Scenario"
+    host: "Host"
+    left: list[str] | None
+    """Keys that were not checked, as they would run code; None if all are checked."""
+    found: "dict[str, tuple[Finding, ...]]"
+    """Findings for each runtime."""
+    ignored: "dict[str, list[Ignored]]"
+    """Keys that each runtime ignores."""
+    startup: float
+    """Lower bound, in seconds, on the time until all devices have said hello."""
+    dilation: dict[str, Any]
+    """The dilation `needed`, the one `taken`, and the `source` of the former."""
+    groups: "list[GroupRow]"
+    traffic: "CutTraffic | None"
+
+    def plain(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        from ...checks.this_host import RESOURCES
+        from ...scenario import demand, overview
+
+        found, groups, traffic = self.found, self.groups, self.traffic
+        return {
             "mistakes": [],
-            **({"not_checked": left} if no_code else {}),
-            **plan.plain(),
+            **({} if self.left is None else {"not_checked": self.left}),
+            **overview(self.scenario).plain(),
             **({"groups": [row.plain() for row in groups]} if groups else {}),
             **({"cut": traffic.plain()} if traffic else {}),
-            "demand": wanted.plain(),
-            "startup": least,
-            "dilation": pace,
+            "demand": demand(self.scenario).plain(),
+            "startup": self.startup,
+            "dilation": self.dilation,
             "notes": _texts(found["docker"], "note"),
-            "shaping": {"links": delayed, "tun": TUN.exists()},
-            "host": {**host.plain(), "available": host.available},
+            "shaping": {"links": _shaped(self.scenario)[0], "tun": TUN.exists()},
+            "host": {**self.host.plain(), "available": self.host.available},
             "shortfalls": [
                 each.plain()
                 for each in found["docker"]
                 if each.severity == "warning" or (each.fatal and each.place in RESOURCES)
             ],
             "refusals": {name: _texts(those, "error") for name, those in found.items()},
-            "not_kept": {name: [key.plain() for key in keys] for name, keys in ignored.items()},
+            "not_kept": {
+                name: [key.plain() for key in keys] for name, keys in self.ignored.items()
+            },
         }
-        echo_json(content)
-    else:
-        from ..tables import Findings, compute_groups_table, demand_table, print_overview
-        from .cut_table import cut_table
 
-        findings = {
-            runtime: Findings(
-                on=words,
-                refused=_texts(found[runtime], "error"),
-                warned=_texts(found[runtime], "warning"),
-                unkept=list(map(str, ignored[runtime])),
-                notes=_texts(found[runtime], "note"),
-            )
-            for runtime, words in ON.items()
+
+def _check(file: Path, overrides: tuple[str, ...], *, no_code: bool) -> _Checked:
+    """Load the scenario in `file`, with `no_code` without its Python files, and check it."""
+    from ...checks.finding import Finding
+    from ...checks.preflight import preflight
+    from ...costs.cut_traffic import cut_traffic
+    from ...costs.host_dilation import core_demand, with_dilation
+    from ...machine.host import Host
+    from ...scenario import load, load_without_code
+    from ...scenario.demand import startup_time
+    from ...scenario.unkept import unkept
+    from .overview_tables import group_rows
+
+    left: list[str] | None = None
+    if no_code:
+        scenario, left = load_without_code(file, overrides)
+    else:
+        scenario = load(file, overrides)
+    host = Host.here()
+    played, cores = with_dilation(scenario, host.cores), core_demand(scenario)
+    found = {runtime: preflight(scenario, runtime, host).findings for runtime in ON}
+    if left:  # the stand-in's data need not be here
+        unchecked = [
+            Finding("note", key, f"not checked, as it would run code: {key}") for key in left
+        ]
+        found = {
+            runtime: (*(e for e in those if not issubclass(e.raises, DataError)), *unchecked)
+            for runtime, those in found.items()
         }
-        (other,) = ON.keys() - {on}
-        demanded = [demand_table(wanted, host, disk, least, pace)] if on == "docker" else []
-        grouped = [compute_groups_table(groups, cut=traffic is not None)] if groups else []
-        cut = [cut_table(traffic)] if traffic else []
-        print_overview(scenario, plan, [*grouped, *cut, *demanded], findings[on], findings[other])
-        if on == "docker" and delayed:
-            click.echo(_shaping(delayed))
-        if on == "docker" and rated:
-            click.echo(_short_queues(rated))
-    sys.exit(max((each.raises.exit_code for each in found[on] if each.fatal), default=0))
+    needed = cores.needed(host.cores)
+    return _Checked(
+        scenario,
+        host,
+        left,
+        found,
+        ignored={runtime: unkept(scenario, runtime) for runtime in ON},
+        startup=startup_time(played, host.cores),
+        dilation={"needed": needed, "taken": played.dilation, "source": cores.source},
+        groups=group_rows(scenario),
+        traffic=cut_traffic(scenario),
+    )
+
+
+def _show(checked: _Checked, on: str) -> None:
+    """Print what is `checked`, for the runtime `on`."""
+    from shutil import disk_usage
+
+    from ...scenario import demand, overview
+    from .overview_tables import (
+        Findings,
+        compute_groups_table,
+        cut_table,
+        demand_table,
+        print_overview,
+    )
+
+    scenario, groups, traffic = checked.scenario, checked.groups, checked.traffic
+    findings = {
+        runtime: Findings(
+            on=words,
+            refused=_texts(checked.found[runtime], "error"),
+            warned=_texts(checked.found[runtime], "warning"),
+            unkept=list(map(str, checked.ignored[runtime])),
+            notes=_texts(checked.found[runtime], "note"),
+        )
+        for runtime, words in ON.items()
+    }
+    (other,) = ON.keys() - {on}
+    made = [compute_groups_table(groups, cut=traffic is not None)] if groups else []
+    made += [cut_table(traffic)] if traffic else []
+    if on == "docker":
+        wanted, disk = demand(scenario), disk_usage(".").free
+        made.append(demand_table(wanted, checked.host, disk, checked.startup, checked.dilation))
+    print_overview(scenario, overview(scenario), made, findings[on], findings[other])
+    delayed, rated = _shaped(scenario)
+    if on == "docker" and delayed:
+        click.echo(_shaping(delayed))
+    if on == "docker" and rated:
+        click.echo(_short_queues(rated))
 
 
 def _texts(findings: "Iterable[Finding]", severity: str) -> list[str]:

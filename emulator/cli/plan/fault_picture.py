@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ...scenario.timeline.fault_plan import FaultPlan, PlannedFault
 from ...units import three_digits
-from .compute_group_rows import spans
+from .overview_tables import spans
 
 MOST_LINES = 40
 """Largest number of rows: of more devices, several neighbours share a row."""

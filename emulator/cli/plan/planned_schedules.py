@@ -23,7 +23,7 @@ from ...schedules import (
 )
 from ...schedules.base import Time, slack
 from ...schedules.timing import IterationTiming, iteration
-from ..tables import table
+from ..output import table
 
 SCHEDULES: tuple[Schedule, ...] = (DynaComm(), Sequential(), LayerByLayer(), IBatch())
 """Schedules in the order in which they are shown."""

@@ -9,7 +9,7 @@ import click
 
 from ...errors import counted
 from ..options import JSON_OPTION, ON, SET
-from ..output import emit
+from ..output import console, emit, table
 from ..prepare.completed_words import scenario_files
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
@@ -161,7 +161,6 @@ def _print(
     saturation: int | None,
     notes: Sequence[str],
 ) -> None:
-    from ..tables import console, table
 
     out, devices = console(), efficiency.devices
     shown = table(

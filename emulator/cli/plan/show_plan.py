@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...units import about, three_digits
 from ..options import FILE, JSON_OPTION, SET
-from ..output import emit
+from ..output import console, emit, table
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
 
@@ -92,7 +91,6 @@ def print_plan(planned: "FaultPlan") -> None:
     from rich.text import Text
 
     from ...units import Seconds
-    from ..tables import console
 
     out = console()
     end = Seconds(planned.end)
@@ -120,7 +118,7 @@ def _tables(planned: "FaultPlan") -> "Iterator[Table]":
         yield _kinds(planned)
         yield _faults(planned)
     if planned.availability:
-        from ..tables import MOST_ROWS, availability_table
+        from .overview_tables import MOST_ROWS, availability_table
 
         made = availability_table(planned.availability)
         if (more := len(planned.availability) - MOST_ROWS) > 0:
@@ -133,8 +131,6 @@ def _tables(planned: "FaultPlan") -> "Iterator[Table]":
 
 
 def _kinds(planned: "FaultPlan") -> "Table":
-    from ..tables import table
-
     made = table("kind", "faults", "devices", "mean duration", "share of all devices' time")
     for kind in planned.kinds:
         of_server = not kind.devices
@@ -146,7 +142,7 @@ def _kinds(planned: "FaultPlan") -> "Table":
 
 
 def _faults(planned: "FaultPlan") -> "Table":
-    from ..tables import MOST_ROWS, table
+    from .overview_tables import MOST_ROWS
 
     settings = any(fault.setting for fault in planned.faults)
     made = table("from", "until", "device", "kind", *(["setting"] if settings else []))
@@ -161,8 +157,7 @@ def _faults(planned: "FaultPlan") -> "Table":
 
 def _expected(planned: "FaultPlan") -> "Table":
     from ...units import Fraction
-    from ..tables import MOST_ROWS, table
-    from .compute_group_rows import spans
+    from .overview_tables import MOST_ROWS, spans
 
     title = "faults that devices draw themselves, as expected"
     made = table("devices", "kind", "per_iteration", "once in", "mean duration", title=title)
@@ -175,9 +170,8 @@ def _expected(planned: "FaultPlan") -> "Table":
 
 
 def _batteries(planned: "FaultPlan") -> "Table":
-    from ...units import Joules
-    from ..tables import MOST_ROWS, table
-    from .compute_group_rows import spans
+    from ...units import Joules, three_digits
+    from .overview_tables import MOST_ROWS, spans
 
     title = "batteries: a device is off when its work has emptied one, at a time not in this plan"
     made = table("devices", "capacity", "idles for", "charged in a day", title=title)
@@ -195,6 +189,8 @@ def _seconds(time: float) -> str:
 
 def _time(seconds: float) -> str:
     """Return `seconds` with three digits and a fitting unit."""
+    from ...units import about
+
     if seconds < 1:
         return about(seconds)
     for unit, scale in (("h", 3600), ("min", 60)):

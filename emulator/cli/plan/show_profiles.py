@@ -7,7 +7,7 @@ import click
 
 from ...errors import suggestion
 from ..options import JSON_OPTION
-from ..output import emit
+from ..output import console, emit, table
 from ..prepare.completed_words import profile_names
 from ..read.pages import check_figure, figure_drawn
 from .show_plan import (
@@ -99,7 +99,6 @@ def _list(folder: Path, kinds: list[Any], *, as_json: bool) -> None:
 
 
 def _print(listed: "dict[Any, list[ProfileFile]]") -> None:
-    from ..tables import console, table
 
     out = console()
     for number, (kind, found) in enumerate(listed.items()):
@@ -133,7 +132,6 @@ def _show(profile: "ProfileFile", plan: "FaultPlan | None") -> None:
     from rich.text import Text
 
     from ...scenario.algorithms import flow
-    from ..tables import console, table
 
     out = console()
     out.print(Text(profile.name, "bold"), Text(f" ({profile.kind}, {profile.file})", "dim"), sep="")

@@ -7,7 +7,7 @@ import click
 
 from ...errors import suggestion
 from ..options import JSON_OPTION, SET
-from ..output import emit, tell_step
+from ..output import console, emit, tell_step
 from ..prepare.completed_words import group_names, scenario_files
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
@@ -190,8 +190,6 @@ def _draw(planned: "list[PlannedSchedules]", figure: Path) -> None:
 
 def _print(planned: "list[PlannedSchedules]") -> None:
     from rich.text import Text
-
-    from ..tables import console
 
     out = console()
     for plans in planned:

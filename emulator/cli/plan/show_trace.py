@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import ScenarioError
-from ...world.links.traces import AUTO, FORMATS
 from ..options import JSON_OPTION
-from ..output import emit
+from ..output import console, emit, table
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
 
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
     from ...world.links.traces import LinkTrace, Way
     from ...world.links.traces.trace_statistics import Distribution, TraceStatistics
 
-_FORMAT_NAMES = list(FORMATS)
+_AUTO, _FORMATS = "auto", ("mahimahi", "csv", "cooked", "5g")
+"""Formats as in `world/links/traces`, without an import of everything below; a test compares."""
 
 
 @click.command(short_help="Show the statistics of a link trace, and draw it.")
@@ -24,8 +24,8 @@ _FORMAT_NAMES = list(FORMATS)
 @click.option(
     "--format",
     "kind",
-    type=click.Choice([AUTO, *_FORMAT_NAMES]),
-    default=AUTO,
+    type=click.Choice([_AUTO, *_FORMATS]),
+    default=_AUTO,
     show_default=True,
     metavar="FORMAT",
     help="Format of FILE: mahimahi, csv, cooked, 5g, or auto, which the first line tells.",
@@ -49,7 +49,7 @@ _FORMAT_NAMES = list(FORMATS)
 @click.option(
     "--to",
     "target",
-    type=click.Choice(_FORMAT_NAMES),
+    type=click.Choice(_FORMATS),
     metavar="FORMAT",
     help="Print the trace in this format instead of its statistics.",
 )
@@ -88,6 +88,7 @@ def trace(
     """
     check_figure(figure)
     read = _read(file, kind, way, scale)
+    from ...world.links.traces import FORMATS
     from ...world.links.traces.trace_file import format_name
     from ...world.links.traces.trace_statistics import statistics
 
@@ -100,7 +101,7 @@ def trace(
             raise click.BadParameter(str(error), param_hint="--to") from error
     else:
         read_as = {"file": str(file), "format": known, "direction": shown}
-        source = "by its first line" if kind == AUTO else "as given"
+        source = "by its first line" if kind == _AUTO else "as given"
         text = f"format: {known}, {source}; {_direction(shown)}"
         emit(as_json, {**read_as, **found.plain()}, lambda: _show(file, found, text))
     if figure is not None:
@@ -142,7 +143,6 @@ def _show(file: Path, found: "TraceStatistics", source: str) -> None:
     from rich.text import Text
 
     from ...units import Seconds
-    from ..tables import console, table
 
     out = console()
     lasts = Seconds(round(found.duration, 3))

@@ -13,7 +13,7 @@ from ..prepare.completed_words import link_names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ...shaping.backend import Delay
+    from ...shaping.features import Delay
     from ...world.links.link import Link
 
 _WORLD = """

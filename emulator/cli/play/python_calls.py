@@ -12,14 +12,14 @@ from ...machine.host import Host
 from ...runs.cancel import Canceled, canceling
 from ...runs.conductor import ProgressView
 from ...scenario import Override, Scenario, load
-from ...shaping.backend import DELAYS
+from ...shaping.features import DELAYS
 from ...sweeps import Axis, Finished, Grid, Quiet, Standing, folder_name, sweep
 from ...sweeps.preparation import warned
 from ..read.played import Run, Sweep
 from .run import player
 
 if TYPE_CHECKING:
-    from ...shaping.backend import Delay
+    from ...shaping.features import Delay
 
 Progress = Callable[[str], None]
 

@@ -12,7 +12,7 @@ from ..output import enduring
 from .run import conclude, show
 
 if TYPE_CHECKING:
-    from ...shaping.backend import Delay
+    from ...shaping.features import Delay
 
 
 @click.command(short_help="Go on with a run that died or failed before its end.")

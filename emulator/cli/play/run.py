@@ -8,21 +8,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ...log.lines import read_timeline
-from ...log.targets import costs, percent
 from ...runs.cancel import canceling
 from ...runs.folder import RunFolder
-from ...runs.results import to_measure
 from ..options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
-from ..output import emit, enduring, warn
+from ..output import console, emit, enduring, warn
 from ..prepare.completed_words import run_names
 from ..read.pages import ended, page, short
-from ..watching.progress import Progress, amount, ways
 
 if TYPE_CHECKING:
     from ...runs.replay import Replay
     from ...scenario import Scenario
-    from ...shaping.backend import Delay
+    from ...shaping.features import Delay
 
 MOST_LEFT_OUT = 5
 """Largest number of devices left out of steps that the last lines name."""
@@ -157,11 +153,17 @@ def _with_events(view: Any, scenario: str, runs: Path, tensorboard: str) -> Any:
 
 def show(scenario: "Scenario", on: str, *, to_stderr: bool) -> Any:
     """Return the context of a view of a run of `scenario` on the runtime `on`."""
+    from ..watching.progress import Progress
+    from ..watching.run_views import LiveRunView, PlainRunView
+
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
     later = on == "docker" and scenario.evaluate.later
     progress = Progress(names, goal=scenario.stop.updates, limit=limit, later=later)
-    return _view(progress, scenario.name, to_stderr=to_stderr)
+    out = console(stderr=to_stderr)
+    if out.is_terminal:
+        return LiveRunView(progress, out, scenario.name)
+    return PlainRunView(progress, out)
 
 
 def player(on: str, shaping: "Delay | None" = None) -> Any:
@@ -181,16 +183,12 @@ def player(on: str, shaping: "Delay | None" = None) -> Any:
     return partial(play, shaping=shaping) if shaping else play  # type: ignore[call-arg]
 
 
-def _view(progress: Progress, name: str, *, to_stderr: bool) -> Any:
-    from ..tables import console
-    from ..watching.run_views import LiveRunView, PlainRunView
-
-    out = console(stderr=to_stderr)
-    return LiveRunView(progress, out, name) if out.is_terminal else PlainRunView(progress, out)
-
-
 def tell(folder: Path, summary: dict[str, Any]) -> None:
     """Print the `summary` of the run in `folder`."""
+    from ...log.lines import read_timeline
+    from ...log.targets import costs, percent
+    from ...runs.results import to_measure
+    from ..watching.progress import ways
 
     def line(label: str, value: str) -> None:
         click.echo(f"{label:<12} {value}")
@@ -251,6 +249,8 @@ def _left_out(summary: dict[str, Any]) -> Iterator[str]:
 
 def _traffic(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield lines on the bytes of each direction and of both, beside those of dense messages."""
+    from ..watching.progress import amount
+
     pushed, pulled = summary["push_bytes"]["total"], summary["pull_bytes"]
     dense, models = summary["dense_push_bytes"], summary["dense_pull_bytes"]
     crossed = summary.get("activation_bytes") or {"up": 0, "down": 0}

@@ -9,9 +9,7 @@ import click
 
 from ...errors import EmulatorError
 from ...runs.folder import RunFolder, conductor, find
-from ...runs.results import unfinished_models, waiting
 from ..options import RUN, RUNS_OPTION
-from ..read.list import facts
 
 TIMEOUT = 90.0
 """Seconds that a run may take to end after the signal, or after the last measurement. They begin
@@ -32,6 +30,9 @@ def stop(run: str, runs: Path) -> None:
     \b
     emulate stop quickstart
     """
+    from ...runs.results import unfinished_models, waiting
+    from ..read.list import facts
+
     path = find(run, runs)
     pid = conductor(path)
     if pid is None:

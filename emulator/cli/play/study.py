@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from ...machine.host import Host
 from ...runs.cancel import Canceled, canceling
+from ..output import console
 from ..prepare.completed_words import study_names
 from ..read.analysis_package import analysis
 from ..read.pages import runs_readable
@@ -46,8 +46,8 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
     emulate study pulls
     emulate study adacomp --out runs/again --docs docs
     """
+    from ...machine.host import Host
     from ...sweeps.studies import STUDIES, play
-    from ..tables import console
     from ..watching.sweep_views import LiveSweepView, PlainSweepView
 
     if name not in STUDIES:

@@ -10,20 +10,24 @@ import click
 
 from ...runs.cancel import Canceled, canceling
 from ..options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
-from ..output import emit, enduring, warn
+from ..output import console, emit, enduring, table, warn
 from ..read.pages import short
-from ..watching.progress import amount
-from ..watching.sweep_events import SweepEvents, write_events
 
 if TYPE_CHECKING:
     from ...sweeps import Finished
 
 
+def _amount(size: float) -> str:
+    from ..watching.progress import amount
+
+    return amount(size)
+
+
 _COSTS: dict[str, tuple[str, Callable[[float], str]]] = {
     "updates": ("updates", "{:.0f}".format),
-    "pushed": ("bytes", amount),
-    "pulled": ("pulled", amount),
-    "both directions": ("both", amount),
+    "pushed": ("bytes", _amount),
+    "pulled": ("pulled", _amount),
+    "both directions": ("both", _amount),
 }
 """Columns of the table for the costs of a target: the cost in the results, and its words."""
 
@@ -100,6 +104,7 @@ def sweep(
     from ...sweeps import Grid, folder_name
     from ...sweeps import sweep as play
     from ...sweeps.preparation import warned
+    from ..watching.tensorboard_view import SweepEvents, write_events
 
     grid = Grid(file, overrides, over, seeds)
     points = grid.points()
@@ -124,7 +129,6 @@ def sweep(
 
 
 def _view(*, to_stderr: bool) -> Any:
-    from ..tables import console
     from ..watching.sweep_views import LiveSweepView, PlainSweepView
 
     out = console(stderr=to_stderr)
@@ -133,7 +137,6 @@ def _view(*, to_stderr: bool) -> Any:
 
 def _print(finished: "Sequence[Finished]", axes: list[str], file: Path) -> None:
     from ...sweeps import medians
-    from ..tables import console, table
 
     combinations = medians([point.row for point in finished], axes)
     costs = list(_COSTS) if any(results["targets"] for _, results in combinations) else []

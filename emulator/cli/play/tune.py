@@ -3,22 +3,20 @@
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...machine.host import Host
 from ...runs.cancel import Canceled, canceling
 from ..options import FILE, JSON_OPTION, ON_OPTION, OUT_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
-from ..output import emit, enduring, warn
+from ..output import console, emit, enduring, table, warn
 from ..read.analysis_package import analysis
 from ..read.pages import drawable, short
 
 if TYPE_CHECKING:
     from ...scenario import Scenario
-    from ...shaping.backend import Delay
+    from ...shaping.features import Delay
     from ...sweeps.sweep_folder import SweepFolder
     from ...sweeps.tuning import Tuned
 
@@ -156,6 +154,7 @@ def tune(
     emulate tune lab.yaml --baseline fixed-sync --baseline fixed-async
     """
     from ...checks.preflight import warnings
+    from ...machine.host import Host
     from ...scenario import load
     from ...sweeps.sweep_folder import opened
     from ...sweeps.tuning import TuneOptions, check
@@ -211,6 +210,8 @@ def _folder_name(scenario: "Scenario", options: Any, on: str) -> str:
 
     Baselines do not change the name, so that they can be added to a folder.
     """
+    from hashlib import sha256
+
     from ...sweeps import Point
 
     steps = (f"paper={options.paper}", on)
@@ -221,15 +222,13 @@ def _folder_name(scenario: "Scenario", options: Any, on: str) -> str:
 
 
 def _view(*, to_stderr: bool) -> AbstractContextManager[Any]:
-    from ..tables import console
-    from ..watching.tune_views import LiveTuneView, PlainTuneView
+    from ..watching.sweep_views import LiveTuneView, PlainTuneView
 
     out = console(stderr=to_stderr)
     return LiveTuneView(out) if out.is_terminal else PlainTuneView(out)
 
 
 def _print(tuned: "Tuned") -> None:
-    from ..tables import console, table
 
     shown = table(
         "what", "phase", "g", "rate", "momentum", "loss", "half", "updates", "seconds", ""

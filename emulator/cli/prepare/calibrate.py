@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ...units import about
 from ..options import JSON_OPTION, SET
-from ..output import emit, tell_step
+from ..output import console, emit, table, tell_step
 from .completed_words import scenario_files, values_of
 
 if TYPE_CHECKING:
@@ -190,8 +189,7 @@ def _plain(
 def _print(measured: "Calibration", kept: Path, shares: dict[str, float]) -> None:
     from rich.text import Text
 
-    from ...units import Share
-    from ..tables import console, table
+    from ...units import Share, about
 
     def on(share: float) -> list[str]:
         return [about(time / share) for time in (float(median), float(measured.boot.fixed))]
@@ -222,7 +220,7 @@ def _print(measured: "Calibration", kept: Path, shares: dict[str, float]) -> Non
 
 
 def _print_layers(by_layer: "LayerSeconds") -> None:
-    from ..tables import console, table
+    from ...units import about
 
     rows = table("layer", "forward", "backward", title="layers, on a whole core")
     passes = zip(by_layer.forward, by_layer.backward, strict=True)

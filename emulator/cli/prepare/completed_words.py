@@ -9,10 +9,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from ...errors import EmulatorError
-from ...machine.profile_folders import profile_folders
+from ...machine.shipped_files import profile_folders, study_files
 from ...runs.folder import RUNS, find, folders
-from .installed_schema import installed_schema
-from .templates import question, templates
+from .schema import installed_schema
 
 Node: TypeAlias = dict[str, Any]
 
@@ -61,7 +60,7 @@ def run_names(
     paths = folders(_runs(context))[::-1]
     scenarios = {path.parent.name: f"latest of {path.parent.name}" for path in paths}
     ids = {path.name.rpartition("-")[2]: f"{path.parent.name}, {path.name}" for path in paths}
-    return _matching({**scenarios, **ids}.items(), typed)
+    return matching({**scenarios, **ids}.items(), typed)
 
 
 def device_names(
@@ -73,7 +72,7 @@ def device_names(
     except EmulatorError:
         return []
     names = sorted(file.stem for file in (run / "devices").glob("*.log"))
-    return _matching(((name, "") for name in names), typed)
+    return matching(((name, "") for name in names), typed)
 
 
 def group_names(
@@ -87,7 +86,7 @@ def group_names(
     except (OSError, UnicodeError):
         return []
     groups = (name for part in _DEVICES.findall(text) for name in _GROUP.findall(part))
-    return _matching(((name, "") for name in groups), typed)
+    return matching(((name, "") for name in groups), typed)
 
 
 def profile_names(
@@ -98,14 +97,14 @@ def profile_names(
     for kind in _KINDS:
         for name in _profiles(kind):
             names.setdefault(name, kind)
-    return _matching(names.items(), typed)
+    return matching(names.items(), typed)
 
 
 def link_names(
     context: click.Context, parameter: click.Parameter, typed: str
 ) -> "list[CompletionItem[str]]":
     """Offer the profiles of links."""
-    return _matching(((name, "") for name in _profiles("links")), typed)
+    return matching(((name, "") for name in _profiles("links")), typed)
 
 
 def _profiles(kind: str) -> Iterator[str]:
@@ -117,16 +116,7 @@ def study_names(
     context: click.Context, parameter: click.Parameter, typed: str
 ) -> "list[CompletionItem[str]]":
     """Offer the papers' comparisons."""
-    from ...sweeps.studies import STUDIES
-
-    return _matching(((name, "") for name in STUDIES), typed)
-
-
-def template_names(
-    context: click.Context, parameter: click.Parameter, typed: str
-) -> "list[CompletionItem[str]]":
-    """Offer the templates of `emulate new`."""
-    return _matching(((name, question(name)) for name in templates()), typed)
+    return matching(((name, "") for name in study_files()), typed)
 
 
 def scenario_keys(
@@ -138,7 +128,7 @@ def scenario_keys(
     found = [(offer.text, offer.about) for offer in offers(installed_schema(), typed)]
     if key := _PRESET.match(typed):
         found += [(f"{key[0]}{name}", "") for name in _profiles(_PRESETS[key[1]])]
-    return _matching(found, typed)
+    return matching(found, typed)
 
 
 def values_of(
@@ -150,7 +140,7 @@ def values_of(
         context: click.Context, parameter: click.Parameter, typed: str
     ) -> "list[CompletionItem[str]]":
         texts = (offer.text for offer in offers(installed_schema(), f"{key}="))
-        names = _matching(((text.removeprefix(f"{key}="), "") for text in texts), typed)
+        names = matching(((text.removeprefix(f"{key}="), "") for text in texts), typed)
         return [*names, *(paths(context, parameter, typed) if files else ())]
 
     return complete
@@ -160,7 +150,8 @@ def _runs(context: click.Context) -> Path:
     return Path(context.params.get("runs") or RUNS)
 
 
-def _matching(words: Iterable[tuple[str, str]], typed: str) -> "list[CompletionItem[str]]":
+def matching(words: Iterable[tuple[str, str]], typed: str) -> "list[CompletionItem[str]]":
+    """Return those of `words`, pairs of a word and a remark, that begin with `typed`."""
     return [
         CompletionItem(word, help=about or None) for word, about in words if word.startswith(typed)
     ]

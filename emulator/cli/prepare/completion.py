@@ -16,7 +16,7 @@ from click.shell_completion import (
 
 from ...errors import HostError
 from ...machine.made_files import require_marked
-from .installed_schema import install_schema, schema_file
+from .schema import install_schema, schema_file
 
 COMPLETE = "_EMULATE_COMPLETE"
 """Variable by which a script asks for completions; each script has its name."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..options import JSON_OPTION
-from ..output import emit
+from ..output import console, emit
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
 from .completed_words import values_of
@@ -200,8 +200,6 @@ def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
 
 def _print(shares: "DeviceShares") -> None:
     from rich.text import Text
-
-    from ..tables import console
 
     out = console()
     for line in shares.titles:

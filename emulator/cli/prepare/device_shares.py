@@ -13,7 +13,8 @@ from ...errors import ScenarioError, first_of
 from ...learning.datasets import Dataset, Description, OwnDataset, describe, load
 from ...learning.datasets.owners_file import owners_of
 from ...learning.datasets.split import AnySplit, Parts, split_freely
-from ..tables import MOST_ROWS
+from ..output import table
+from ..plan.overview_tables import MOST_ROWS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -121,7 +122,6 @@ class DeviceShares:
 
     def table(self) -> "Table":
         """Return a table with a row for each device."""
-        from ..tables import table
 
         few = len(self.columns) <= _MOST_COLUMNS
         heads = self.columns if few else (f"classes of {len(self.columns)}", "largest class")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from ...errors import EmulatorError
-from ...machine import congestion, installed
-from ...machine.host import Host, lacks_containers
 from ..options import JSON_OPTION
 from ..output import emit
 
 if TYPE_CHECKING:
+    from ...machine.host import Host
     from ...runtimes.docker.engine.probing import Probed
     from ...shaping.features import Features
 
@@ -42,12 +41,13 @@ class Diagnosis:
 def examine() -> list[Diagnosis]:
     """Return the findings of every check, also after a failed check."""
     from ...learning.datasets import DATASETS
+    from ...machine.host import Host
 
     data = (_data(name) for name in DATASETS)
     return [_host(Host.here()), _tensorflow(), *data, *_engine()]
 
 
-def _host(host: Host) -> Diagnosis:
+def _host(host: "Host") -> Diagnosis:
     memory = f"{host.memory / 2**30:.1f} GiB of memory"
     # equal numbers mean that the system does not tell how much memory is free
     if host.available < host.memory:
@@ -58,6 +58,8 @@ def _host(host: Host) -> Diagnosis:
 
 
 def _tensorflow() -> Diagnosis:
+    from ...machine import installed
+
     installation = installed.tensorflow()
     if installation is None:
         return Diagnosis("tensorflow", False, "not installed", installed.remedy())
@@ -77,6 +79,7 @@ def _data(name: str) -> Diagnosis:
 
 
 def _engine() -> list[Diagnosis]:
+    from ...machine.host import lacks_containers
     from ...runtimes.docker.engine import client, owners
     from ...runtimes.docker.engine.endpoint import endpoint
 
@@ -143,6 +146,7 @@ def _rate(features: "Features") -> str:
 
 def _tcp() -> Diagnosis:
     """Return the congestion control of containers, and the others that a scenario can name."""
+    from ...machine import congestion
     from ...scenario.sections.run_sections import Congestion
 
     refusals = {control: congestion.refusal(control) for control in get_args(Congestion)}

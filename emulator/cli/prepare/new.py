@@ -1,15 +1,33 @@
-"""`emulate new`: write a commented scenario to begin with."""
+"""`emulate new`: write a commented scenario to begin with, from a template."""
 
+import re
 from collections.abc import Mapping
+from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from ...errors import HostError
 from ...machine.made_files import require_marked
-from .completed_words import template_names
-from .installed_schema import SCHEMA, SCHEMA_MARK, install_schema, schema_file
-from .templates import question, templates, written
+from ...machine.shipped_files import shipped
+from .completed_words import matching
+from .schema import SCHEMA, SCHEMA_MARK, install_schema, schema_file
+
+_COMPANION = re.compile(r"(?<![\w.])\./([\w-]+\.py)\b")
+"""A Python file beside the scenario, in the text of the scenario."""
+
+_COMMENT = re.compile(r"#.*")
+
+_NAME = re.compile(r"^name:.*$", re.MULTILINE)
+
+
+def template_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> "list[CompletionItem[str]]":
+    """Offer the templates of `emulate new` to shell completion."""
+    return matching(((name, question(name)) for name in templates()), typed)
 
 
 @click.command(short_help="Write a commented scenario to begin with.")
@@ -123,3 +141,29 @@ def _next_steps(file: str, *, only_virtual: bool) -> str:
         del steps[2]
     width = max(len(command) for command, _ in steps)
     return "\n".join(f"  {command:<{width}}   {words}" for command, words in steps)
+
+
+@cache
+def templates() -> Mapping[str, Path]:
+    """Return the files of all templates by name; the first is the default."""
+    folders = chain(shipped("templates"), shipped("own"))
+    files = {file.stem: file for folder in folders for file in sorted(folder.glob("*.yaml"))}
+    return dict(sorted(files.items(), key=lambda item: item[0] != "quickstart"))
+
+
+def question(template: str) -> str:
+    """Return the question that the template asks in its first line."""
+    return templates()[template].read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+
+
+def written(template: str, name: str, schema: str) -> Mapping[str, str]:
+    """Return the files of a scenario `name` made from `template`: texts by file name.
+
+    The scenario comes first; its first line names the address `schema` to editors. Python files
+    that the template names follow.
+    """
+    source = templates()[template]
+    text = _NAME.sub(f"name: {name}", source.read_text(encoding="utf-8"), count=1)
+    named = _COMPANION.findall(_COMMENT.sub("", text))
+    companions = {file: (source.parent / file).read_text(encoding="utf-8") for file in named}
+    return {f"{name}.yaml": f"# yaml-language-server: $schema={schema}\n{text}", **companions}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import JSON_OPTION
-from ..output import emit, tell_step
+from ..output import console, emit, tell_step
 from .completed_words import paths
 
 if TYPE_CHECKING:
@@ -84,8 +84,6 @@ def _plain(
 def _print(made: "OwnModel", memory: "MeasuredMemory | None", time: "Calibration") -> None:
     from rich.box import SIMPLE
     from rich.table import Table
-
-    from ..tables import console
 
     table = Table(box=SIMPLE)
     for name, justify in (("layer", "left"), ("type", "left"), ("kinds", "left")):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..options import JSON_OPTION
-from ..output import echo_json
+from ..output import emit
 from .completed_words import paths
 
 if TYPE_CHECKING:
@@ -46,10 +46,8 @@ def test_codec(codec: str, given: tuple[str, ...], as_json: bool) -> None:
         verdicts.append(verdict)
         if not as_json:
             _print(verdict)
-    if as_json:
-        echo_json([asdict(verdict) for verdict in verdicts])
-    else:
-        click.echo(_outcome(codec, verdicts))
+    plain = [asdict(verdict) for verdict in verdicts]
+    emit(as_json, plain, lambda: click.echo(_outcome(codec, verdicts)))
     sys.exit(1 if any(verdict.problem for verdict in verdicts) else 0)
 
 

@@ -9,9 +9,6 @@ from pathlib import Path
 import click
 
 from ...errors import EmulatorError, HostError
-from ...log.lines import read
-from ...log.tensorboard.event_files import EventFile
-from ...log.tensorboard.scalars import Scalars
 from ...machine.made_files import filling
 from ..options import OUT_OPTION, RUN, RUNS_OPTION, TRUST_OPTION
 from .analysis_package import analysis
@@ -79,6 +76,10 @@ def events(folder: Path, out: Path) -> Path:
 
     Raises EmulatorError if the run is damaged, and OSError if `out` cannot be written.
     """
+    from ...log.lines import read
+    from ...log.tensorboard.event_files import EventFile
+    from ...log.tensorboard.scalars import Scalars
+
     zero, scalars = _started(folder / "manifest.json"), Scalars()
     file = EventFile(out, folder.name, zero)
     try:

@@ -8,10 +8,8 @@ import click
 
 from ...errors import EmulatorError
 from ...runs.folder import conductor, folders
-from ...runs.results import model_source, read_json
 from ..options import JSON_OPTION, RUNS_OPTION
-from ..output import emit
-from ..watching.progress import amount
+from ..output import console, emit, table
 
 _NUMBER_OR_NONE = (int, float, type(None))
 
@@ -74,6 +72,8 @@ def facts(path: Path) -> dict[str, Any]:
     The values are None, outcome and model aside, while the run has no summary. Raises EmulatorError
     if the summary or the manifest is damaged.
     """
+    from ...runs.results import model_source, read_json
+
     file = path / "summary.json"
     if (path / "manifest.json").exists():
         read_json(path / "manifest.json")
@@ -115,8 +115,6 @@ _WAYS = ("pushed", "pulled", "both", "pushes fewer", "both fewer")
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    from ..tables import console, table
-
     shown = table(*("id", "scenario", "started (UTC)", "outcome", "updates", "accuracy"), *_WAYS)
     shown.add_column("lasted")
     for row in rows:
@@ -149,6 +147,8 @@ def _score(row: dict[str, Any]) -> str:
 
 
 def _size(value: int | None) -> str:
+    from ..watching.progress import amount
+
     return "-" if value is None else amount(value)
 
 

@@ -1,6 +1,5 @@
 """`emulate logs`: print the log of a run, or the output of a node."""
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -8,9 +7,6 @@ from pathlib import Path
 import click
 
 from ...errors import EmulatorError
-from ...log.lines import Tail, read
-from ...log.records import EvaluationRecord, Record, StopRecord, UnmeasuredRecord
-from ...log.targets import TravelledBytes
 from ...runs.folder import conductor, find
 from ..options import RUN, RUNS_OPTION
 from ..prepare.completed_words import device_names
@@ -74,9 +70,14 @@ def _printed(path: Path, node: str) -> Look:
 
 
 def _happened(path: Path) -> Look:
+    from ...log.lines import Tail, read
+    from ...log.records import EvaluationRecord
+    from ...log.targets import TravelledBytes
+    from ..watching.progress import PrintedRecords
     from ..watching.run_views import describe_record
 
-    server, whole, printed = Tail(path / "server" / "run.jsonl"), path / "run.jsonl", _Printed()
+    server, whole = Tail(path / "server" / "run.jsonl"), path / "run.jsonl"
+    printed = PrintedRecords()
     sums = TravelledBytes()
 
     def look() -> Iterator[str]:
@@ -92,41 +93,3 @@ def _happened(path: Path) -> Look:
             raise EmulatorError(f"the log of {path.name} is damaged: {error}") from error
 
     return look
-
-
-class _Printed:
-    """The records printed so far, remembered far enough to go on in the merged log.
-
-    Records are written in the order of time, so the latest time and its records suffice.
-    """
-
-    def __init__(self) -> None:
-        self._since = -math.inf
-        self._latest: list[Record] = []
-        self._ended = False
-
-    def note(self, record: Record) -> None:
-        written = _written(record)
-        if written > self._since:
-            self._since, self._latest = written, []
-        if written == self._since:
-            self._latest.append(record)
-        self._ended |= isinstance(record, StopRecord)
-
-    def lacks(self, record: Record) -> bool:
-        """Return whether `record` has not been printed yet."""
-        # these are written last, with an earlier time
-        if isinstance(record, UnmeasuredRecord | StopRecord):
-            return not self._ended
-        written = _written(record)
-        return written > self._since or (written == self._since and record not in self._latest)
-
-
-def _written(record: Record) -> float:
-    """Return the time at which `record` was written, in emulated seconds.
-
-    The evaluator's scores bear an earlier `at`: the time of the measured model.
-    """
-    if isinstance(record, EvaluationRecord) and record.scored is not None:
-        return record.scored
-    return record.at

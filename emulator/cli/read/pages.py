@@ -12,7 +12,6 @@ import click
 from ...errors import EmulatorError, HostError
 from ...machine.made_files import require_picture
 from ...runs.folder import RunFolder, conductor, find, require_plain
-from ...runs.results import recover, to_measure
 from .analysis_package import analysis
 
 if TYPE_CHECKING:
@@ -122,6 +121,8 @@ def ended(name: str, runs: Path, *, trust: bool = False) -> Path:
     Raises EmulatorError while the run is being played, if links lead out of its folder, and,
     unless `trust`, if Python files would run that are not those which the run kept.
     """
+    from ...runs.results import recover, to_measure
+
     folder = find(name, runs)
     require_plain(folder)
     if conductor(folder) is not None:

@@ -1,5 +1,6 @@
-"""The progress of a run, computed from the records that arrive."""
+"""The progress of a run, computed from the records that arrive, and the records printed so far."""
 
+import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
@@ -11,9 +12,12 @@ from ...log.records import (
     ExitRecord,
     HelloRecord,
     LeftOutRecord,
+    Record,
     RefusedRecord,
     StartRecord,
+    StopRecord,
     TrafficRecord,
+    UnmeasuredRecord,
     UpdateRecord,
 )
 from ...log.records.fault_records import FaultRecord
@@ -21,7 +25,6 @@ from ...log.targets import Travelled, TravelledBytes
 from ...world.verbs import row_of_record
 
 if TYPE_CHECKING:
-    from ...log.records import Record
     from ...scenario import Timed
 
 _EXIT = "exit"
@@ -179,3 +182,41 @@ def span(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+class PrintedRecords:
+    """The records printed so far, remembered far enough to go on in the merged log.
+
+    Records are written in the order of time, so the latest time and its records suffice.
+    """
+
+    def __init__(self) -> None:
+        self._since = -math.inf
+        self._latest: list[Record] = []
+        self._ended = False
+
+    def note(self, record: Record) -> None:
+        written = _written(record)
+        if written > self._since:
+            self._since, self._latest = written, []
+        if written == self._since:
+            self._latest.append(record)
+        self._ended |= isinstance(record, StopRecord)
+
+    def lacks(self, record: Record) -> bool:
+        """Return whether `record` has not been printed yet."""
+        # these are written last, with an earlier time
+        if isinstance(record, UnmeasuredRecord | StopRecord):
+            return not self._ended
+        written = _written(record)
+        return written > self._since or (written == self._since and record not in self._latest)
+
+
+def _written(record: Record) -> float:
+    """Return the time at which `record` was written, in emulated seconds.
+
+    The evaluator's scores bear an earlier `at`: the time of the measured model.
+    """
+    if isinstance(record, EvaluationRecord) and record.scored is not None:
+        return record.scored
+    return record.at

@@ -1,4 +1,4 @@
-"""Views of a sweep that is being played: a live panel on a terminal, plain lines elsewhere."""
+"""Views of a sweep or a tuning: a live panel on a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Callable
@@ -103,3 +103,26 @@ def summary(now: "Standing") -> str:
     """Return the number of finished points and the estimated rest of the sweep."""
     left = "" if now.left is None else f", about {span(now.left)} left"
     return f"{now.finished} of {now.total} points finished{left}"
+
+
+class PlainTuneView(PlainSweepView):
+    """Prints a line for each trial and decision, and one on the progress now and then."""
+
+    def line(self, text: str) -> None:
+        """Print `text`."""
+        self._say(text)
+
+    def __enter__(self) -> "PlainTuneView":
+        return self
+
+
+class LiveTuneView(LiveSweepView):
+    """A panel of the trials in play, with lines on finished trials and decisions above."""
+
+    def line(self, text: str) -> None:
+        """Print `text` above the panel."""
+        self._console.print(text, highlight=False, markup=False)
+
+    def __enter__(self) -> "LiveTuneView":
+        super().__enter__()
+        return self

@@ -1,4 +1,4 @@
-"""A view of a run that also writes TensorBoard's events, while the run is being played."""
+"""Views that also write TensorBoard's events, of a run as it goes on or of finished points."""
 
 import os
 import time
@@ -13,6 +13,7 @@ from ...log.records import Record
 from ...log.tensorboard.event_files import EventFile
 from ...log.tensorboard.scalars import Scalars
 from ...runs.folder import conductor, folders
+from ..read.export_run import events
 
 if TYPE_CHECKING:
     from ...scenario import Timed
@@ -83,3 +84,35 @@ def require_folder(out: Path) -> None:
         raise HostError(f"cannot write TensorBoard's folder {out}: {error.strerror}") from error
     if not os.access(out, os.W_OK | os.X_OK):
         raise HostError(f"cannot write TensorBoard's folder {out}: permission denied")
+
+
+if TYPE_CHECKING:
+    from ...sweeps import Finished, Standing
+
+
+class SweepEvents:
+    """Passes everything on to another view, and writes events into the folder of each point."""
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    def progress(self, text: str) -> None:
+        self._view.progress(text)
+
+    def standing(self, now: "Standing") -> None:
+        self._view.standing(now)
+
+    def finished(self, point: "Finished", now: "Standing") -> None:
+        write_events(point)
+        self._view.finished(point, now)
+
+
+def write_events(point: "Finished") -> None:
+    """Write the events of `point` into its folder, if they are not there. Raises HostError."""
+    out = point.folder / IN_RUN
+    if any(out.glob("events.*")):
+        return
+    try:
+        events(point.folder, out)
+    except OSError as error:
+        raise HostError(f"cannot write {out}: {error.strerror or error}") from error

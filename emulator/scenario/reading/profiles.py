@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ...errors import shortened, suggestion
-from ...machine.profile_folders import profile_folders
+from ...machine.shipped_files import profile_folders
 from .document import Address, Document
 from .yaml_subset import read
 

@@ -7,11 +7,10 @@ page. A study is a file `scenarios/papers/PAPER/NAME.yaml`; its tables are made 
 
 from collections.abc import Mapping
 
-from .entries import PAPERS, Entry, Study, read_study
+from ...machine.shipped_files import study_files
+from .entries import Entry, Study, read_study
 from .play_study import play
 
-STUDIES: Mapping[str, Study] = {
-    file.stem: read_study(file) for file in sorted(PAPERS.glob("*/*.yaml"))
-}
+STUDIES: Mapping[str, Study] = {name: read_study(file) for name, file in study_files().items()}
 
 __all__ = ["STUDIES", "Entry", "Study", "play"]

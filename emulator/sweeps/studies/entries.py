@@ -13,12 +13,6 @@ from ...scenario import load
 from ...scenario.reading.yaml_subset import read
 from .. import Point
 
-_PACKAGE = Path(__file__).parents[2]
-_PLACES = (_PACKAGE.parent / "scenarios" / "papers", _PACKAGE / "scenarios" / "papers")
-"""Folders of the studies, in a checkout and in an installed package."""
-
-PAPERS = next((folder for folder in _PLACES if folder.is_dir()), _PLACES[-1])
-
 
 @dataclass(frozen=True)
 class Entry:

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.checks import this_host
 from emulator.cli.plan import check
-from emulator.cli.plan.compute_group_rows import spans
+from emulator.cli.plan.overview_tables import spans
 from emulator.errors import HostError
 from tests.fakes.typed_commands import Emulate, scenario
 

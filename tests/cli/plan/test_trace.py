@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from emulator.cli.plan import show_trace
+from emulator.world.links.traces import AUTO, FORMATS
 from tests.fakes.typed_commands import Emulate
 
 CSV = "seconds,rate_mbit,delay_ms\n0,8,20\n3,0,40\n4,end\n"
@@ -75,3 +77,7 @@ def test_a_malformed_trace_is_refused_with_its_line(emulate: Emulate, file: Path
     assert result.err == f"{file}:5: '5,1,1' follows the end\n"
     missing = emulate("trace", file.with_name("missing"))
     assert (missing.code, "No such file" in missing.err) == (2, True)
+
+
+def test_the_options_offer_all_formats() -> None:
+    assert (show_trace._AUTO, show_trace._FORMATS) == (AUTO, tuple(FORMATS))

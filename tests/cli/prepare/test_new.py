@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.prepare.templates import templates
+from emulator.cli.prepare.new import templates
 from emulator.scenario import load, schema
 from tests.fakes.small_scenario import OWN_MODEL, OWN_MODELS
 from tests.fakes.typed_commands import Emulate

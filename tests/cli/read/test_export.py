@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis import TABLES, load
-from emulator.cli.watching.sweep_events import write_events
+from emulator.cli.watching.tensorboard_view import write_events
 from emulator.log.records import EvaluationRecord, UpdateRecord
 from emulator.log.tensorboard.event_files import EventFile
 from emulator.log.tensorboard.scalars import Scalars

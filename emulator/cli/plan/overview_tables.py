@@ -1,20 +1,22 @@
-"""Tables on the console, wide enough for their texts with or without a terminal."""
+"""The tables of `emulate check`: the resolved scenario, its compute groups, its cut, its demand."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import groupby
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import counted
-from ..machine.host import Host
-from ..scenario import Scenario
-from ..scenario.algorithms import flow
-from ..scenario.demand import BOOT, ENGINE, PORTS, Demand
-from ..scenario.overview import (
+from ...costs.compute_groups import compute_groups, dealt_batches
+from ...costs.computing_times import known_time
+from ...costs.cut_traffic import CutTraffic
+from ...errors import counted
+from ...machine.host import Host
+from ...scenario import Scenario
+from ...scenario.algorithms import flow
+from ...scenario.demand import BOOT, ENGINE, PORTS, Demand
+from ...scenario.overview import (
     BottleneckRow,
     DeviceRow,
     FaultRow,
@@ -22,24 +24,16 @@ from ..scenario.overview import (
     Overview,
     describe_side,
 )
-from ..scenario.reading.dump import plain
-from ..scenario.timeline.fault_plan import ANEW, AvailabilityRow
-from ..units import (
-    Bytes,
-    Fraction,
-    Share,
-    about,
-)
-from ..world.links.link import Link, Side
-from ..world.stop_conditions import CONDITIONS
-from .plan.compute_group_rows import GroupRow, spans
-from .watching.progress import amount
+from ...scenario.reading.dump import plain
+from ...scenario.timeline.fault_plan import ANEW, AvailabilityRow
+from ...units import Bytes, Fraction, Share, about
+from ...world.links.link import Link, Side
+from ...world.stop_conditions import CONDITIONS
+from ..output import console, table
+from ..watching.progress import amount
 
 MOST_ROWS = 40
 """Largest number of rows that a table shows; `--json` has all rows."""
-
-WIDE = 160
-"""Width of the output in characters when a file or a pipe takes it."""
 
 _CHOSEN = (
     *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull"),
@@ -48,30 +42,6 @@ _CHOSEN = (
 """Parts of `training` that are plugins; most plugins have parameters."""
 _KEYS = {"cutting": "schedule"}
 """Keys of the parts that have another name."""
-
-
-def console(*, stderr: bool = False) -> Console:
-    """Return a console for standard output, or for standard error, with literal texts.
-
-    Names and values of a scenario may hold `[red]` or `:pizza:`, which rich would read as a style
-    and as an emoji. The emulator's own styled texts are `Text` objects.
-    """
-    literal: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
-    terminal = Console(stderr=stderr, **literal)
-    return terminal if terminal.is_terminal else Console(stderr=stderr, width=WIDE, **literal)
-
-
-def table(*columns: str, title: str | None = None) -> Table:
-    """Return an empty table without lines, whose cells wrap instead of being cut.
-
-    It is at least as wide as its title.
-    """
-    empty = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
-    empty.min_width = len(title or "")
-    empty.padding = (0, 2, 0, 0)
-    for column in columns:
-        empty.add_column(column, overflow="fold", header_style="dim")
-    return empty
 
 
 @dataclass(frozen=True)
@@ -198,6 +168,30 @@ def _bottlenecks(rows: Sequence[BottleneckRow]) -> Table:
     return made
 
 
+@dataclass(frozen=True)
+class BatchRow:
+    """Neighbours in a compute group with mini-batches of one size."""
+
+    devices: tuple[str, ...]
+    examples: int
+    """Number of examples in the mini-batch of each device."""
+    step: float | None
+    """Mean seconds of a step on a whole core, from `virtual.step` or from this host's calibration;
+    None: neither is known. Of a cut model, it is the time of both parts."""
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """A compute group: number from 0, and members."""
+
+    number: int
+    batches: tuple[BatchRow, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the fields as JSON types."""
+        return asdict(self)
+
+
 def compute_groups_table(rows: Sequence[GroupRow], *, cut: bool = False) -> Table:
     """Return a table of the members of each compute group, and of their mini-batches.
 
@@ -290,3 +284,79 @@ def _mib(size: int) -> str:
 
 def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB"
+
+
+def group_rows(scenario: Scenario) -> list[GroupRow]:
+    """Return a row for each compute group of `scenario`; [] without groups."""
+    sizes = dealt_batches(scenario)
+    times = {size: known_time(scenario, size) for size in set(sizes.values())}
+    return [
+        GroupRow(
+            number,
+            tuple(
+                BatchRow(tuple(names), examples, times[examples])
+                for examples, names in groupby(group, key=sizes.__getitem__)
+            ),
+        )
+        for number, group in enumerate(compute_groups(scenario))
+    ]
+
+
+def spans(names: Sequence[str]) -> str:
+    """Return `names` in words, sequences of numbers shortened: `a-0 … a-3, b`."""
+    words = []
+    # neighbours whose number rises by one belong together: number - position is constant
+    for _, run in groupby(enumerate(names), key=lambda item: _series(item[1], item[0])):
+        members = [name for _, name in run]
+        many = len(members) > 2
+        words += [f"{members[0]} … {members[-1]}"] if many else members
+    return ", ".join(words)
+
+
+def _series(name: str, position: int) -> tuple[str, int | None]:
+    """Return a key that neighbours with the same name and rising numbers share."""
+    group, _, number = name.rpartition("-")
+    if not number.isdigit():
+        return name, None
+    return group, int(number) - position
+
+
+def cut_table(traffic: CutTraffic) -> Table:
+    """Return a table of the bytes of a device's update, with the calculations."""
+    made = table("bytes of an update", "up", "down", title=_title(traffic))
+    sizes, rows, device = traffic.sizes, traffic.rows, traffic.device
+    values = f"{rows:,} · {traffic.crossing:,} · {traffic.width} = {sizes.activations:,}"
+    made.add_row("activations, and their gradient", values, values)
+    if sizes.labels:
+        made.add_row("labels", f"{sizes.labels // 4:,} · 4 = {sizes.labels:,}", "")
+    if sizes.logits:
+        outputs = f"{sizes.logits // 4:,} · 4 = {sizes.logits:,}"
+        made.add_row("outputs down, their gradient up", outputs, outputs)
+    push, pull = (_product(device.parameters, size) for size in (device.push, device.pull))
+    made.add_row("push, and pull", push, pull)
+    made.add_row("together", f"{traffic.up:,}", f"{traffic.down:,}")
+    for update in traffic.smaller:
+        made.add_row(
+            f"with {counted(update.rows, 'example')}", f"{update.up:,}", f"{update.down:,}"
+        )
+    whole = traffic.whole
+    made.add_row("without the cut", f"{whole.push:,}", f"{whole.pull:,}")
+    made.add_row("share", _share(traffic.up, whole.push), _share(traffic.down, whole.pull))
+    return made
+
+
+def _title(traffic: CutTraffic) -> str:
+    return (
+        f"cut behind {traffic.name}, layer {traffic.layer} of {traffic.layers}: devices hold "
+        f"{traffic.device.parameters:,} parameters, the server {traffic.server_parameters:,}"
+    )
+
+
+def _product(parameters: int, size: int) -> str:
+    """Return `size` in bytes as a product with the number of `parameters`, if it is a multiple."""
+    width, rest = divmod(size, parameters)
+    return f"about {size:,}" if rest or not width else f"{parameters:,} · {width} = {size:,}"
+
+
+def _share(size: int, whole: int) -> str:
+    return f"{size / whole:.1%}"
