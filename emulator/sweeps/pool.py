@@ -40,6 +40,9 @@ class SweepView(Protocol):
     def progress(self, text: str) -> None:
         """Show a step of the preparation."""
 
+    def line(self, text: str) -> None:
+        """Show `text`, which stays in sight."""
+
     def standing(self, now: Standing) -> None:
         """Show the progress `now`; called a few times a second."""
 
@@ -51,6 +54,9 @@ class Quiet:
     """Observer without any output, for programs that call `sweep`."""
 
     def progress(self, text: str) -> None:
+        pass
+
+    def line(self, text: str) -> None:
         pass
 
     def standing(self, now: Standing) -> None:

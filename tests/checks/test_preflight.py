@@ -1,9 +1,10 @@
 """The table of checks: each row finds what it is for, and every command tells what is found."""
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from emulator.learning.models.own_model import OwnModel
 from emulator.machine import congestion
 from emulator.machine.host import Host
 from emulator.scenario import Scenario, load
+from emulator.sweeps.studies import STUDIES, Entry, Study, play_study
 from tests.fakes.small_scenario import small
 from tests.fakes.typed_commands import Emulate
 
@@ -293,6 +295,33 @@ def test_a_command_that_plays_says_once_what_check_warns_of(
     lines = [line for line in said.err.splitlines() if line.startswith("warning")]
     assert [line.partition(":")[0] for line in lines] == [WARNED]
     assert WARNED not in said.out
+
+
+def _nothing_is_played(*anything: object, **more: object) -> None:
+    raise HostError("nothing is played here")
+
+
+def test_tune_says_once_what_check_warns_of(
+    emulate: Emulate, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("emulator.cli.play.tune"), "_play", _nothing_is_played)
+    said = emulate("tune", short, "--set", "virtual.learner=numpy")
+    assert [line.partition(":")[0] for line in said.err.splitlines() if "warning" in line] == [
+        WARNED
+    ]
+
+
+def test_a_study_says_once_what_check_warns_of(
+    emulate: Emulate, short: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Entry("world", "entry", short, (), ("0.1", "0.2"))
+    made_up = Study("short", "Is it too short?", short, (entry,))
+    monkeypatch.setitem(cast("dict[str, Study]", STUDIES), "short", made_up)
+    monkeypatch.setattr(play_study, "sweep", _nothing_is_played)
+    said = emulate("study", "short")
+    warned = [line for line in said.err.splitlines() if "warning" in line]
+    assert [line.partition(":")[0] for line in warned] == [WARNED]
+    assert not warned[0].endswith("...")  # it is no step
 
 
 def test_a_warning_of_some_points_names_them(emulate: Emulate, short: Path) -> None:

@@ -2,26 +2,9 @@
 
 import pytest
 
-from emulator.checks.preflight import preflight
-from emulator.checks.this_host import tight, too_fast
 from emulator.costs.host_dilation import CoreDemand, core_demand, too_few, with_dilation
-from emulator.machine.host import Host
-from emulator.scenario import Scenario, loads
 from emulator.scenario.sections.run_sections import TimeSection
-
-
-def fleet(*lines: str, synchronization: str = "asynchronous") -> Scenario:
-    text = (
-        "name: fleet\n"
-        "training: {dataset: mnist, model: mnist-cnn, codec: dense, batch_size: 77, "
-        f"synchronization: {synchronization}}}\n"
-        "stop: {updates: 100}\n"
-    )
-    return loads(text + "\n".join(lines))
-
-
-FORTY = "devices: [{name: home, count: 40, profile: {cpu: 20%}}]"
-STEP = "virtual: {step: 40ms, serve: 2ms}"
+from tests.fakes.fleets import FORTY, STEP, fleet
 
 
 @pytest.mark.parametrize(
@@ -94,35 +77,3 @@ def test_auto_takes_what_the_host_needs() -> None:
     assert with_dilation(fleet(FORTY), 2) == fleet(FORTY)
     with pytest.raises(TypeError, match="must be known"):
         _ = fleet(FORTY, "time: {dilation: auto}").dilation
-
-
-def test_a_warning_names_the_dilation() -> None:
-    (result,) = too_fast(fleet(FORTY), 2)
-    assert not result.fatal and "write `time: {dilation: 5.7}`" in str(result)
-    assert "want 9 cores, as far as their quotas tell" in str(result)
-    assert len(too_fast(fleet(FORTY, "time: {dilation: 3.9}"), 2)) == 1
-    # the devices would use 95.2 % of two cores, and 94.1 %
-    assert len(too_fast(fleet(FORTY, "time: {dilation: 4.2}"), 2)) == 1
-    assert too_fast(fleet(FORTY, "time: {dilation: 4.25}"), 2) == []
-    assert too_fast(fleet(FORTY), 64) == []
-
-
-def test_devices_without_quotas_may_want_a_core_each() -> None:
-    (note,) = tight(fleet("devices: [{name: free, count: 200}]"), 2)
-    assert "want 201 cores of the 2 cores of this host if all devices compute" in str(note)
-    assert "If devices and server are short of processor time for over 10% of the time" in str(note)
-    known = fleet("devices: [{name: free, count: 200}]", STEP)
-    (warning,) = too_fast(known, 2)
-    assert "short of processor time" in str(warning) and not tight(known, 2)
-    alone = fleet("devices: [{name: free}]", "virtual: {step: 40ms, serve: 100ms}")
-    assert too_fast(alone, 2) == [] and tight(alone, 2) == []
-
-
-def test_a_rate_that_the_kernel_cannot_play_is_refused() -> None:
-    link = "devices: [{name: far, link: {up: {rate: 1kbit}}}]"
-    host = Host("here", 2, 64 << 30, 64 << 30, "6.18")
-    refusals = preflight(fleet(link, "time: {dilation: 20}"), "docker", host, lambda s: None)
-    (text,) = [str(refusal) for refusal in refusals.refusals if "rate" in str(refusal)]
-    assert "devices[0].link.up.rate: 1kbit divided by the dilation 20 is not from" in text
-    calm = preflight(fleet(link, "time: {dilation: 2}"), "docker", host, lambda s: None)
-    assert not [refusal for refusal in calm.refusals if "rate" in str(refusal)]

@@ -2,18 +2,9 @@
 
 import json
 import math
-from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from emulator.checks.finding import HostCapacity
-from emulator.checks.this_host import shortfalls, small_devices
-from emulator.codecs import Dense
-from emulator.learning.models import OwnModel
-from emulator.learning.models.own_model import MeasuredMemory
 from emulator.scenario import Demand, demand, load, overview
 from emulator.scenario.demand import SERVER_LEARNER, SHARED
 from emulator.scenario.timeline.compiled import outages
@@ -74,66 +65,6 @@ def test_server_and_evaluator_have_limits_that_follow_the_model_and_the_devices(
     assert larger[0] > server and larger[1] > evaluator
 
 
-def test_devices_below_the_measured_memory_of_an_own_model_are_told(tmp_path: Path) -> None:
-    base = small().training.network
-    model = OwnModel(base.name, base.task, base.layout, base.draw, base.logits, folder=tmp_path)
-    nodes = [SimpleNamespace(name=f"d-{mib}", memory=mib << 20) for mib in (80, 90, 91, 512)]
-    training = SimpleNamespace(model="./m.py:f", network=model, batch_size=10)
-    training.codec, training.error_feedback = Dense(), False
-    played: Any = SimpleNamespace(training=training, nodes=nodes)
-    assert small_devices(played) == []  # not measured yet
-    model.keep_memory(MeasuredMemory(71 << 20, example=2 << 20, batch_size=10, codec=0, feedback=0))
-    killed, told = small_devices(played)  # 91 MiB are enough
-    assert (killed.severity, told.severity) == ("error", "warning")
-    assert "d-80 has a limit of" in killed.text
-    assert "d-90 has a limit of" in told.text and "batches of 10" in told.text
-
-
-ROOMY = HostCapacity(cores=64, memory=64 << 30)
-WANTED = Demand(
-    cores=2,
-    unlimited=0,
-    memory=3 << 30,
-    server=264 << 20,
-    server_limit=300 << 20,
-    evaluator_limit=1200 << 20,
-    limits=4 << 30,
-    largest=1 << 30,
-    ports=10,
-)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "host", "severity", "words"),
-    [
-        (WANTED, replace(ROOMY, memory=2 << 30), "error", "needs about 3GiB, this host has 2GiB"),
-        (replace(WANTED, largest=1 << 40), ROOMY, "error", "one device may take 1024GiB"),
-        (replace(WANTED, ports=1001), ROOMY, "error", "1,001 containers need a port each"),
-        (
-            replace(WANTED, cores=5),
-            replace(ROOMY, cores=2),
-            "warning",
-            "2.5 times the 2 cores of this host",
-        ),
-        (replace(WANTED, limits=1 << 40), ROOMY, "warning", "limits add up to 1024GiB"),
-        (
-            replace(WANTED, kept=3 << 30),
-            replace(ROOMY, disk=2 << 30),
-            "warning",
-            "after the run take 3GiB, and 2GiB are free here: measure less often",
-        ),
-    ],
-)
-def test_a_shortfall_says_what_there_is_too_little_of(
-    wanted: Demand, host: HostCapacity, severity: str, words: str
-) -> None:
-    (short,) = shortfalls(wanted, host)
-    assert short.severity == severity
-    assert short.fatal == (severity == "error")
-    assert words in str(short)
-    assert shortfalls(WANTED, ROOMY) == []
-
-
 def test_the_world_is_a_table_that_json_can_hold() -> None:
     scenario = load(FLAKY, ["devices[1].failures=[flaky-home, overheating-pi]"])
     shown = overview(scenario)
@@ -160,8 +91,3 @@ def test_a_server_with_layers_of_its_own_needs_tensorflow_and_a_core() -> None:
     assert cut.server_limit - whole.server_limit == pytest.approx(
         SERVER_LEARNER + SHARED + crossing, abs=1 << 20
     )
-
-
-def test_the_server_s_passes_count_among_the_cores() -> None:
-    (short,) = shortfalls(replace(WANTED, server_cores=1), replace(ROOMY, cores=2))
-    assert "add up to 3 cores, with one for the server's layers, 1.5 times the 2" in str(short)

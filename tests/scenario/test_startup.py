@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from emulator.checks.deadlines import slow_starts
-from emulator.core.server.parameter_server import GATHERING
 from emulator.scenario import loads
 from emulator.scenario.demand import startup_time
 from emulator.scenario.model import Scenario
@@ -31,19 +29,6 @@ def test_nobody_begins_before_the_slowest_device() -> None:
     assert startup_time(slow, cores=2) == pytest.approx(45.0)
     quick = fleet("{name: home, profile: {cpu: 400%}}")
     assert startup_time(quick, cores=64) == pytest.approx(0.9)  # it boots on one of its cores
-
-
-def test_a_device_that_may_not_begin_in_time_is_warned_of() -> None:
-    (result,) = slow_starts(fleet("{name: home}", "{name: far, profile: {cpu: 1%}}"), GATHERING)
-    assert not result.fatal
-    assert str(result) == (
-        "cpu: far: with 1% of a core a device takes about 90 s to say hello, and the run fails if "
-        "it has not within 120 s: give it 2% or more, or play the scenario in virtual time"
-    )
-    (result,) = slow_starts(fleet("{name: far, count: 3, profile: {cpu: 1.2%}}"), GATHERING)
-    assert "cpu: far-0 and 2 more: with 1.2% of a core a device takes about 75 s" in str(result)
-    assert slow_starts(fleet("{name: far, profile: {cpu: 2%}}"), GATHERING) == []
-    assert slow_starts(fleet("{name: home, count: 1000}"), GATHERING) == []
 
 
 def test_check_tells_how_long_it_takes(emulate: Emulate, tmp_path: Path, data: None) -> None:

@@ -48,7 +48,7 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
     """
     from ...machine.host import Host
     from ...sweeps.studies import STUDIES, play
-    from ..watching.sweep_views import LiveSweepView, PlainSweepView
+    from ..watching.sweep_views import sweep_view
 
     if name not in STUDIES:
         raise click.BadParameter(f"{name!r} is not {' or '.join(STUDIES)}", param_hint="'NAME'")
@@ -57,14 +57,8 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
         with runs_readable():
             analysis("papers").check(name, docs)
     out = out or Path("runs/studies") / name
-    terminal = console(stderr=True)
     try:
-        with (
-            LiveSweepView(terminal)
-            if terminal.is_terminal
-            else PlainSweepView(terminal, every=120) as view,
-            canceling(),
-        ):
+        with sweep_view(console(stderr=True), every=120) as view, canceling():
             view.progress(f"{chosen.about}: into {out}")
             play(chosen, out, cores or Host.here().cores, view)
     except Canceled:

@@ -104,6 +104,7 @@ def sweep(
     from ...sweeps import Grid, folder_name
     from ...sweeps import sweep as play
     from ...sweeps.preparation import warned
+    from ..watching.sweep_views import sweep_view
     from ..watching.tensorboard_view import SweepEvents, write_events
 
     grid = Grid(file, overrides, over, seeds)
@@ -112,7 +113,7 @@ def sweep(
     cores = cores or Host.here().cores
     warn(warned(points))
     try:
-        with _view(to_stderr=as_json) as view, canceling():
+        with sweep_view(console(stderr=as_json)) as view, canceling():
             view.progress(f"{counted(len(points), 'point')} into {short(out)}")
             shown = SweepEvents(view) if tensorboard else view
             finished = play(points, out, cores, shown, about=grid.plain())
@@ -126,13 +127,6 @@ def sweep(
     axes = [axis for axis in grid.plain()["over"] if axis != "seed"]
     rows = [{**point.row, "run": str(point.folder)} for point in finished]
     emit(as_json, rows, lambda: _print(finished, axes, out / "table.csv"))
-
-
-def _view(*, to_stderr: bool) -> Any:
-    from ..watching.sweep_views import LiveSweepView, PlainSweepView
-
-    out = console(stderr=to_stderr)
-    return LiveSweepView(out) if out.is_terminal else PlainSweepView(out)
 
 
 def _print(finished: "Sequence[Finished]", axes: list[str], file: Path) -> None:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +157,7 @@ def tune(
     from ...scenario import load
     from ...sweeps.sweep_folder import opened
     from ...sweeps.tuning import TuneOptions, check
+    from ..watching.sweep_views import sweep_view
     from .run import player
 
     scenario = load(file, overrides if seed is None else (*overrides, f"seed={seed}"))
@@ -169,7 +169,7 @@ def tune(
         scenario, options, " ".join(filter(None, (on, shaping)))
     )
     try:
-        with _view(to_stderr=as_json) as view, canceling(), opened(out) as folder:
+        with sweep_view(console(stderr=as_json)) as view, canceling(), opened(out) as folder:
             view.progress(f"into {short(out)}")
             trials = play if on == "docker" else None
             tuned = _play(scenario, options, folder, view, trials, cores or Host.here().cores)
@@ -219,13 +219,6 @@ def _folder_name(scenario: "Scenario", options: Any, on: str) -> str:
     trial = Point("", scenario).contents + f"\0{choices}{steps}".encode()
     digest = sha256(trial).hexdigest()[:8]
     return f"{scenario.name}-{digest}"
-
-
-def _view(*, to_stderr: bool) -> AbstractContextManager[Any]:
-    from ..watching.sweep_views import LiveTuneView, PlainTuneView
-
-    out = console(stderr=to_stderr)
-    return LiveTuneView(out) if out.is_terminal else PlainTuneView(out)
 
 
 def _print(tuned: "Tuned") -> None:

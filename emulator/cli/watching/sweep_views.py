@@ -40,19 +40,20 @@ class PlainSweepView:
         self._due = clock() + every
 
     def progress(self, text: str) -> None:
-        self._say(f"{text} ...")
+        self.line(f"{text} ...")
+
+    def line(self, text: str) -> None:
+        """Print `text`."""
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def standing(self, now: "Standing") -> None:
         if self._clock() >= self._due:
             self._due = self._clock() + self._every
             playing = "; ".join(f"{label}: {state}" for label, state in now.playing)
-            self._say(f"{summary(now)}; {playing}")
+            self.line(f"{summary(now)}; {playing}")
 
     def finished(self, point: "Finished", now: "Standing") -> None:
-        self._say(describe_point(point, now))
-
-    def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self.line(describe_point(point, now))
 
     def __enter__(self) -> "PlainSweepView":
         return self
@@ -75,11 +76,15 @@ class LiveSweepView:
     def progress(self, text: str) -> None:
         self._step = text
 
+    def line(self, text: str) -> None:
+        """Print `text` above the panel."""
+        self._console.print(text, highlight=False, markup=False)
+
     def standing(self, now: "Standing") -> None:
         self._now = now
 
     def finished(self, point: "Finished", now: "Standing") -> None:
-        self._console.print(describe_point(point, now), highlight=False, markup=False)
+        self.line(describe_point(point, now))
 
     def _draw(self) -> Panel:
         if self._now is None:
@@ -99,30 +104,12 @@ class LiveSweepView:
         self._live.stop()
 
 
+def sweep_view(out: Console, every: float = 30.0) -> PlainSweepView | LiveSweepView:
+    """Return the view for `out`; the plain one tells of the progress every `every` seconds."""
+    return LiveSweepView(out) if out.is_terminal else PlainSweepView(out, every)
+
+
 def summary(now: "Standing") -> str:
     """Return the number of finished points and the estimated rest of the sweep."""
     left = "" if now.left is None else f", about {span(now.left)} left"
     return f"{now.finished} of {now.total} points finished{left}"
-
-
-class PlainTuneView(PlainSweepView):
-    """Prints a line for each trial and decision, and one on the progress now and then."""
-
-    def line(self, text: str) -> None:
-        """Print `text`."""
-        self._say(text)
-
-    def __enter__(self) -> "PlainTuneView":
-        return self
-
-
-class LiveTuneView(LiveSweepView):
-    """A panel of the trials in play, with lines on finished trials and decisions above."""
-
-    def line(self, text: str) -> None:
-        """Print `text` above the panel."""
-        self._console.print(text, highlight=False, markup=False)
-
-    def __enter__(self) -> "LiveTuneView":
-        super().__enter__()
-        return self

@@ -99,6 +99,9 @@ class SweepEvents:
     def progress(self, text: str) -> None:
         self._view.progress(text)
 
+    def line(self, text: str) -> None:
+        self._view.line(text)
+
     def standing(self, now: "Standing") -> None:
         self._view.standing(now)
 

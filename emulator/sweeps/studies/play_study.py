@@ -53,7 +53,7 @@ def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
     tried = [point for _, _, point in search]
     brief = {point.label for entry, _, point in search if entry.short}
     for text in warned(tried):
-        view.progress(f"warning {text}")
+        view.line(f"warning {text}")
 
     def played(points: Sequence[Point]) -> dict[str, Finished]:
         long = [point for point in points if point.label not in brief]

@@ -80,4 +80,4 @@ def test_a_malformed_trace_is_refused_with_its_line(emulate: Emulate, file: Path
 
 
 def test_the_options_offer_all_formats() -> None:
-    assert (show_trace._AUTO, show_trace._FORMATS) == (AUTO, tuple(FORMATS))
+    assert (AUTO, tuple(FORMATS)) == (show_trace._AUTO, show_trace._FORMATS)

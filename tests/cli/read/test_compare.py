@@ -153,6 +153,20 @@ def test_what_virtual_time_would_refuse_is_said_before_anything_is_played(
     assert both_runtimes["seeds"] == []
 
 
+def test_what_check_warns_of_is_said_once_before_anything_is_played(
+    emulate: Emulate, both_runtimes: dict[str, Any]
+) -> None:
+    both_runtimes["outcome"] = {"docker": "canceled"}
+    laws = "virtual={learner: none, step: 1s, boot: 1s, serve: 1ms}"
+    given = ("--set", "stop.time=50ms", "--set", laws)
+    result = emulate("compare", "--runtimes", scenario(Path.cwd()), *given)
+    short = [line for line in result.err.splitlines() if "too short for any update" in line]
+    assert [line.partition(":")[0] for line in short] == [
+        "warning stop.time 50ms is too short for any update, so the run will fail"
+    ]
+    assert both_runtimes["seeds"] == [("docker", 4)]
+
+
 @pytest.mark.parametrize("outcome, code", [("canceled", 130), ("failed", 1), ("stopped", 1)])
 def test_a_run_that_came_to_nothing_is_not_compared(
     emulate: Emulate, both_runtimes: dict[str, Any], outcome: str, code: int

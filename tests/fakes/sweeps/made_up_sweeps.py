@@ -29,6 +29,9 @@ class Watching:
     def progress(self, text: str) -> None:
         self.said.append(text)
 
+    def line(self, text: str) -> None:
+        self.said.append(text)
+
     def standing(self, now: Standing) -> None:
         self.standings.append(now)
 
