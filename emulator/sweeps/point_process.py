@@ -8,11 +8,12 @@ ends for any reason, `kill -9` included.
 
 import json
 import os
+import select
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ SCENARIO = "scenario.yaml"
 PLAYING = (sys.executable, "-m", "emulator.sweeps.point_process")
 
 _ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+EVERY = 0.25
+"""Wall-clock seconds between two looks at the processes in play."""
 _OUTPUT_TAIL = 4000
 """Last characters of a dead process's output that its error message repeats."""
 
@@ -114,13 +117,19 @@ class Process:
         return self.scratch / "printed.log"
 
 
+def ended(playing: Iterable[Process]) -> list[Process]:
+    """Read the reports of `playing` for up to `EVERY` seconds; return those that have ended."""
+    heard, _, _ = select.select([*playing], [], [], EVERY)
+    return [process for process in heard if not process.hear()]
+
+
 # -- within the process -------------------------------------------------------------------------
 
 
 Play = Callable[[Scenario, Path, RunView], Path]
 """Function that plays a scenario into a new run folder inside the given folder, and returns it."""
 
-_EVERY = 0.5
+_REPORTED = 0.5
 """Wall-clock seconds between two progress reports."""
 
 
@@ -139,11 +148,11 @@ class _ProgressReport(ProgressView):
             self.beat(record.at)
 
     def beat(self, now: float) -> None:
-        """Report virtual time `now` in seconds and the updates, at most once in `_EVERY`
-        seconds."""
+        """Report virtual time `now` in seconds and the updates, at most once in
+        `_REPORTED` seconds."""
         wall = time.monotonic()
         if wall >= self._due:
-            self._due = wall + _EVERY
+            self._due = wall + _REPORTED
             self._say({"at": now, "updates": self._updates})
 
 

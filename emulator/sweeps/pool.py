@@ -1,6 +1,5 @@
 """Pool of processes that plays the points of a sweep; finished points are not played again."""
 
-import select
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -11,12 +10,9 @@ from typing import Any, Protocol
 from ..errors import EmulatorError
 from . import table
 from .point import Finished, Point
-from .point_process import PLAYING, Process
+from .point_process import PLAYING, Process, ended
 from .preparation import prepare
 from .sweep_folder import SweepFolder, opened
-
-_EVERY = 0.25
-"""Wall-clock seconds between two progress reports."""
 
 ENDS = ("success", "failed")
 """Outcomes of a run that ended by itself; other runs were ended from outside."""
@@ -119,10 +115,8 @@ class _Sweep:
         try:
             while self._waiting or self._playing:
                 self._start()
-                heard, _, _ = select.select(self._playing, [], [], _EVERY)
-                for process in heard:
-                    if not process.hear():
-                        self._finish(process)
+                for process in ended(self._playing):
+                    self._finish(process)
                 self._view.standing(self._standing())
         finally:
             for process in self._playing:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import ScenarioError
 from ..options import JSON_OPTION
 from ..output import console, emit, table
 from ..read.analysis_package import analysis
@@ -115,7 +114,7 @@ def trace(
 
 def _read(file: Path, kind: str, way: "Way", scale: float) -> "LinkTrace":
     """Return the trace in `file` with scaled rates. Raises ScenarioError with the line."""
-    from ...scenario.reading.document import Mark, Mistake
+    from ...scenario.reading.document import Mark, Mistake, refused
     from ...world.links.traces import TraceLineError
     from ...world.links.traces.trace_file import read_trace, trace_mistakes
 
@@ -128,7 +127,7 @@ def _read(file: Path, kind: str, way: "Way", scale: float) -> "LinkTrace":
         ]
     except OSError as error:
         mistakes = [Mistake(Mark(str(file), None, ()), f"cannot be read: {error.strerror}")]
-    raise ScenarioError("\n".join(map(str, mistakes)), [each.plain() for each in mistakes])
+    raise refused(mistakes)
 
 
 def _direction(shown: "Way | None") -> str:

@@ -1,6 +1,6 @@
 """A document: plain data, with file and line of every value, and the mistakes in the data."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -53,6 +53,11 @@ class Mistake(NamedTuple):
         """Return file, line, place and message as JSON types."""
         file, line, address, _ = self.mark
         return {"file": file, "line": line, "place": place(address), "message": self.message}
+
+
+def refused(mistakes: Sequence[Mistake]) -> ScenarioError:
+    """Return the error with `mistakes`, a line for each."""
+    return ScenarioError("\n".join(map(str, mistakes)), [each.plain() for each in mistakes])
 
 
 def _exists(path: str) -> bool:
@@ -122,8 +127,7 @@ class Document:
             self.mistakes,
             key=lambda found: (found.mark.file != first, found.mark.file, found.mark.line or 0),
         )
-        text = "\n".join(map(str, mistakes))
-        return ScenarioError(text, [mistake.plain() for mistake in mistakes])
+        return refused(mistakes)
 
     def graft(self, address: Address, other: "Document") -> None:
         """Put the data, marks and mistakes of `other` at `address`.

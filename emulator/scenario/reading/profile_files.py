@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...errors import ScenarioError
 from ..timeline.fault_plan import FaultPlan, fault_plan
+from .document import refused
 from .load import loads
 from .profiles import Kind, Library
 from .yaml_subset import read
@@ -73,9 +73,7 @@ def read_profile(file: Path, kind: Kind | None, name: str) -> ProfileFile:
     if document.mistakes or not isinstance(document.data, dict):
         if not document.mistakes:
             document.complain((), "a profile is a mapping")
-        raise ScenarioError(
-            "\n".join(map(str, document.mistakes)), [each.plain() for each in document.mistakes]
-        )
+        raise refused(document.mistakes)
     keys = dict(document.data)
     description, source = (str(keys.pop(key, "") or "") for key in ("description", "source"))
     return ProfileFile(kind or _kind(keys), name, file, description, source, keys)

@@ -3,7 +3,6 @@
 A player yields the results of points in their order, whatever order they end in.
 """
 
-import select
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,14 +18,11 @@ from ...synchronization import ComputeGroups
 from ...units import Seconds
 from ...world.stop_conditions import SCORED
 from ..point import Point
-from ..point_process import PLAYING, Process
+from ..point_process import EVERY, PLAYING, Process, ended
 from ..pool import Standing
 from ..preparation import prepare
 from ..sweep_folder import SweepFolder
 from .setting import Setting
-
-_EVERY = 0.25
-"""Wall-clock seconds between two progress reports."""
 
 Keep = Callable[[Point, Path], dict[str, Any]]
 """Function that makes a finished point durable, and returns its facts."""
@@ -106,14 +102,12 @@ class VirtualTrials:
         self, playing: dict[str, Process], done: dict[str, dict[str, Any]], keep: Keep
     ) -> None:
         """Read the reports that have arrived, and keep the results of processes that ended."""
-        heard, _, _ = select.select(list(playing.values()), [], [], _EVERY)
-        for process in heard:
-            if not process.hear():
-                folder, _ = process.result()
-                done[process.point.label] = keep(process.point, folder)
-                del playing[process.point.label]
-                process.end()
-                shutil.rmtree(process.scratch, ignore_errors=True)
+        for process in ended(playing.values()):
+            folder, _ = process.result()
+            done[process.point.label] = keep(process.point, folder)
+            del playing[process.point.label]
+            process.end()
+            shutil.rmtree(process.scratch, ignore_errors=True)
 
     def _tell(self, total: int, finished: int, playing: dict[str, Process]) -> None:
         states = tuple(
@@ -163,7 +157,7 @@ class _RunWatch(ProgressView):
         """Show the emulated time `now`, a few times a second."""
         wall = time.monotonic()
         if wall >= self._due:
-            self._due = wall + _EVERY
+            self._due = wall + EVERY
             self._tell(f"{now:.1f} s")
 
     def _tell(self, state: str) -> None:
