@@ -366,9 +366,9 @@ def _may_be_ours(seed: ast.expr, spelt: set[str]) -> bool:
 
 
 def test_consoles_print_names_and_values_as_they_are() -> None:
-    """`tables.console` makes the only console, which reads no markup in them."""
+    """`output.console` makes the only console, which reads no markup in them."""
     for path in (PACKAGE / "cli").rglob("*.py"):
-        assert path.name == "tables.py" or not re.search(r"\bConsole\(", path.read_text()), path
+        assert path.name == "output.py" or not re.search(r"\bConsole\(", path.read_text()), path
 
 
 # -- files in any locale -------------------------------------------------------------------------

@@ -49,7 +49,6 @@ READ_BY_OTHERS = {
     "yaml_implicit_resolvers": "read by yaml",
     "no_feedback": "read by `codecs.refusal`, by its name",
     "no_segments": "read by `codecs.uncuttable`, by its name",
-    "Quiet": "an observer for programs that call `sweep`, as `docs/sweep.md` shows",
 }
 """Names without a use in the code of the package, each with its reader."""
 
