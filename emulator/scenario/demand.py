@@ -1,9 +1,9 @@
 """The demand of a scenario for cores, memory and ports, and the start-up time of its containers.
 
 Start-up ends once every device has said hello to the server. It was measured with
-`tests/benchmarks/startup.py` on two cores of an AMD EPYC that had other work besides, with Docker
-20.10, `mnist-cnn` and up to 60 devices: 0.71 to 1.09 s of CPU for a boot, 0.35 to 0.5 s for the
-engine and the container's shim.
+`tests/benchmarks/containers/startup.py` on two cores of an AMD EPYC that had other work besides,
+with Docker 20.10, `mnist-cnn` and up to 60 devices: 0.71 to 1.09 s of CPU for a boot, 0.35 to 0.5 s
+for the engine and the container's shim.
 """
 
 import math
