@@ -85,7 +85,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "sweeps",
         },
         *{"world/emulated_clock.py", "world/pace.py"},  # which the nodes of a run use
-        *{"node/durable/durable_server.py", "node/supervisor_reports.py", "transport/watch.py"},
+        *{"node/durable/durable_server.py", "node/interface.py", "transport/watch.py"},
         *{"machine/host.py", "node/fidelity/echo_wire.py"},
         *{f"runtimes/docker/engine/{name}.py" for name in ("cleanup", "exits")},
         "runtimes/virtual/virtual_runtime.py",

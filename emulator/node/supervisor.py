@@ -20,16 +20,16 @@ from ..world import verbs
 from ..world.battery import BatteryConstants
 from ..world.powers import perform
 from ..world.verbs import Setting
-from . import config, orders, supervisor_reports
+from . import config, interface, orders
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
 from .fidelity.cpu_use import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
+from .interface import GONE, InterfaceGoneError, interface_bytes, pass_on, say
 from .line_reader import LineReader
 from .orders import AnyOrder, Do, HoldMessages, QuotaAnswer, StopPart, Zero
 from .part.part_orders import HOLD
 from .part.part_powers import PartPowers
-from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_on, say
 
 SAMPLING = 1.0
 """Seconds between samples of the interface's counters."""
@@ -50,7 +50,7 @@ def main() -> None:
     try:
         supervisor.run()
     except DeploymentError as error:
-        if isinstance(error, InterfaceGoneError) or not supervisor_reports.INTERFACE.is_dir():
+        if isinstance(error, InterfaceGoneError) or not interface.INTERFACE.is_dir():
             supervisor.abandon()
             sys.exit(GONE)  # tc and nft, too, fail for this reason
         say("failed", detail=f"{node.name}: {error}")

@@ -10,7 +10,7 @@ from ...world.emulated_clock import EmulatedClock
 from ...world.links.link import WAYS
 from ...world.links.reshaping import read
 from ..config import NodeConfig
-from ..supervisor_reports import device_bytes
+from ..interface import device_bytes
 from .queue_counters import Queue, QueueReader
 from .rate_meter import RateMeter
 

@@ -20,7 +20,7 @@ from ...shaping.box.rewiring import WIRE
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.links.link import WAYS, Link
 from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
-from ..supervisor_reports import InterfaceGoneError, interface_packets
+from ..interface import InterfaceGoneError, interface_packets
 from .echo_meter import Delays, EchoMeter, Lost
 from .echo_wire import (
     DOWN_WAITS,

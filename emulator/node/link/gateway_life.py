@@ -17,7 +17,7 @@ from ...shaping.apply import apply
 from ...shaping.gateway import DEVICE
 from ..config import NodeConfig
 from ..fidelity.bottleneck_meter import BottleneckMeter
-from ..supervisor_reports import say
+from ..interface import say
 
 _CHANGE_LINK, _ERROR = 19, 2
 """Types of messages, from linux/rtnetlink.h and linux/netlink.h."""

@@ -12,8 +12,8 @@ from itertools import count
 from pathlib import Path
 
 from ...world.emulated_clock import EmulatedClock
+from ..interface import say
 from ..orders import QuotaAnswer
-from ..supervisor_reports import say
 
 HOLDER = Path(__file__).with_name("held_memory.py")
 """The program of the process that holds the memory."""

@@ -26,13 +26,13 @@ HARNESS = """
 import os, signal, subprocess, sys
 from pathlib import Path
 from emulator.errors import DeploymentError
-from emulator.node import config, supervisor, supervisor_reports
+from emulator.node import config, supervisor, interface
 from emulator.node.part import part_powers
 
 folder = Path(sys.argv[1])
 node = config.read(folder / "node.json")
 config.read = lambda: node
-supervisor_reports.INTERFACE = folder / "eth0"
+interface.INTERFACE = folder / "eth0"
 popen = subprocess.Popen
 
 def apply(commands):
