@@ -59,6 +59,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "jinja2": set(),
     "msgspec": {
         *{"core", "node", "log", "transport", "sweeps/studies/entries.py"},
+        "shaping/box/output_lines.py",
         *{"plugins/stateful.py", "modulation/history.py"},  # values that wait in a state
     },
     "socket": {
@@ -85,7 +86,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "sweeps",
         },
         *{"world/emulated_clock.py", "world/pace.py"},  # which the nodes of a run use
-        *{"node/durable/durable_server.py", "node/interface.py", "transport/watch.py"},
+        *{"node/durable/durable_server.py", "node/reports.py", "transport/watch.py"},
         *{"machine/host.py", "node/fidelity/echo_wire.py"},
         *{f"runtimes/docker/engine/{name}.py" for name in ("cleanup", "exits")},
         "runtimes/virtual/virtual_runtime.py",

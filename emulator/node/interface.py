@@ -1,12 +1,7 @@
-"""Reports of a supervisor to the conductor: lines of JSON, each with the host's monotonic clock."""
+"""The counters of a container's network interface."""
 
-import json
-import os
-import sys
-import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from ..errors import DeploymentError
 from ..shaping.box.rewiring import WIRE
@@ -17,24 +12,9 @@ GONE = (
     "would be unshaped"
 )
 
-OBSERVED = ("plan", "iteration")
-"""Kinds of records that a part makes itself, and the supervisor passes on."""
-
 
 class InterfaceGoneError(DeploymentError):
     """The container has lost the network interface."""
-
-
-def say(what: str, **facts: Any) -> None:
-    """Write a report to the conductor; `what` is the kind."""
-    line = json.dumps({"what": what, "now": time.monotonic(), **facts})
-    os.write(sys.stdout.fileno(), line.encode() + b"\n")
-
-
-def pass_on(line: dict[str, Any]) -> None:
-    """Report the record in `line`, which the part wrote, unless a part may not write the kind."""
-    if line.get("record") in OBSERVED:
-        say(line["record"], at=line["at"], **line["facts"])
 
 
 def interface_bytes() -> tuple[int, int]:

@@ -49,8 +49,8 @@ class Zero(Order, frozen=True):
 class QuotaAnswer(Order, frozen=True):
     """The CPU quota has been changed as the supervisor has asked."""
 
-    what: str
-    """The request: `LIFT` or `LOWER` of `node/part/presser.py`."""
+    lifted: bool
+    """Whether it is lifted; otherwise the quota in force is back."""
     press: int
     """Number of the change of memory for which the supervisor asked."""
 

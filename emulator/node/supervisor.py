@@ -6,7 +6,6 @@ standard input. The supervisor writes reports as lines of JSON to standard outpu
 host's monotonic clock. When standard input ends, the conductor is gone, and the container ends.
 """
 
-import json
 import os
 import selectors
 import signal
@@ -19,17 +18,32 @@ from ..machine.open_files import raise_limit
 from ..world import verbs
 from ..world.battery import BatteryConstants
 from ..world.powers import perform
-from ..world.verbs import Setting
-from . import config, interface, orders
+from . import config, interface, orders, reports
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
 from .fidelity.cpu_use import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
-from .interface import GONE, InterfaceGoneError, interface_bytes, pass_on, say
+from .interface import GONE, InterfaceGoneError, interface_bytes
 from .line_reader import LineReader
 from .orders import AnyOrder, Do, HoldMessages, QuotaAnswer, StopPart, Zero
 from .part.part_orders import HOLD
 from .part.part_powers import PartPowers
+from .reports import (
+    BatteryReport,
+    BegunReport,
+    DelayReport,
+    DrawnReport,
+    ExitReport,
+    FailedReport,
+    LinkChangeReport,
+    LostReport,
+    OverlapReport,
+    ReadyReport,
+    RecordReport,
+    TrafficReport,
+    VerbReport,
+    say,
+)
 
 SAMPLING = 1.0
 """Seconds between samples of the interface's counters."""
@@ -53,7 +67,7 @@ def main() -> None:
         if isinstance(error, InterfaceGoneError) or not interface.INTERFACE.is_dir():
             supervisor.abandon()
             sys.exit(GONE)  # tc and nft, too, fail for this reason
-        say("failed", detail=f"{node.name}: {error}")
+        say(FailedReport(f"{node.name}: {error}"))
         sys.exit(1)
 
 
@@ -94,7 +108,7 @@ class Supervisor:
         if self.meter is not None:
             self.meter.listen(self.selector)
         self.powers.boot(anew=False)
-        say("ready")
+        say(ReadyReport())
         self._watch()
         self._take_last_records()
         self._sample()
@@ -150,14 +164,14 @@ class Supervisor:
             self.powers.change_link()
             self._report_delay()
             if schedule.done(self.clock.now()):
-                say("link_change", changes=schedule.played, late=round(schedule.latest, 6))
+                say(LinkChangeReport(schedule.played, round(schedule.latest, 6)))
 
     def _report_delay(self) -> None:
         """Report the delay that the server has to add to the node's messages, if it has changed."""
         delay = self.powers.sent_delay()
         if delay is not None and delay != self.sent_delay:
             self.sent_delay = delay
-            say(HOLD, delay=delay.plain())
+            say(DelayReport(delay))
 
     def _until(self, sample: float) -> float:
         """Return the real seconds until something is due; `sample` is when the next sample is."""
@@ -186,7 +200,7 @@ class Supervisor:
             powers.starved = self._pressed_now() and bool(cause)
             returns = powers.starved and self._releases()
             revived = self.revivals.allows(self.node.part, self.clock.now())
-            say("exit", code=code, cause=cause, returns=returns or revived)
+            say(ExitReport(code, cause, returns or revived))
             if revived:
                 powers.boot()
                 return False
@@ -235,12 +249,12 @@ class Supervisor:
                 self._did(order)
             self._report_delay()
         elif order.planned is not None and verbs.begins(verb):
-            facts = {"fault": order.fault, "verb": verb, "planned": order.planned}
-            say("overlap", **facts, lasts=None)
+            say(OverlapReport(order.fault, verb, planned=order.planned))
 
     def _did(self, order: Do) -> None:
         """Report the verb of `order`, which was done just now, and plan the end of its fault."""
-        self._report(order.verb, order.setting, order.planned)
+        fault = self.powers.faults.kind(order.verb)
+        say(VerbReport(order.verb, fault, order.planned, order.setting))
         self._plan_end(order)
 
     def _plan_end(self, order: Do) -> None:
@@ -256,15 +270,6 @@ class Supervisor:
         """Ask the part to end, by the signal `how`, and plan no more ends of faults."""
         self.later.clear()
         self.powers.close(how)
-
-    def _report(self, verb: str, setting: Setting | None, planned: float | None) -> None:
-        """Report `verb` as done. `planned` is None if the device drew the fault itself."""
-        facts = {
-            "fault": self.powers.faults.kind(verb),
-            "begins": verbs.begins(verb),
-            "planned": planned,
-        }
-        say(verbs.record(verb), **facts, **({} if setting is None else {"setting": setting}))
 
     # -- input -----------------------------------------------------------------------------------
 
@@ -286,40 +291,41 @@ class Supervisor:
     def _drawn(self) -> None:
         """Begin faults that the device has drawn, and plan the ends; report the part's records."""
         for line in self.draws.read() or ():
-            drawn = json.loads(line)
-            if "record" in drawn:
-                pass_on(drawn)
-                continue
-            if "begun" in drawn:
-                if self.battery is not None:
-                    self.battery.begin(drawn["begun"], interface_bytes())
-                continue
-            if verbs.row(drawn["begin"]).by == "engine":
-                say("drawn", **drawn)  # the conductor begins and ends it
-                continue
-            verb, fault, lasts = drawn["begin"], drawn["fault"], drawn["lasts"]
-            order = Do(verb, fault, drawn.get("setting"), end=drawn["end"], lasts=lasts)
-            faults = self.powers.faults
-            held = faults.holds(verb)
-            if faults.prolongs(verb, lasts) and held:
-                say("overlap", verb=verb, fault=fault, lasts=lasts)
-            self.obey(order)
-            if held:  # its verb was not done anew
-                self._plan_end(order)
-            if lasts is None and verbs.row(drawn["begin"]).silences:
-                say("lost")  # the device is gone for good, which no record of a verb says
+            match reports.decode_part(line):
+                case RecordReport() as record:
+                    say(record)
+                case BegunReport(zero) if self.battery is not None:
+                    self.battery.begin(zero, interface_bytes())
+                case DrawnReport() as drawn if verbs.row(drawn.begin).by == "engine":
+                    say(drawn)  # the conductor begins and ends it
+                case DrawnReport() as drawn:
+                    self._begin(drawn)
+
+    def _begin(self, drawn: DrawnReport) -> None:
+        """Begin the fault that the device has drawn, and plan its end."""
+        verb, fault, lasts = drawn.begin, drawn.fault, drawn.lasts
+        order = Do(verb, fault, drawn.setting, end=drawn.end, lasts=lasts)
+        faults = self.powers.faults
+        held = faults.holds(verb)
+        if faults.prolongs(verb, lasts) and held:
+            say(OverlapReport(fault, verb, lasts))
+        self.obey(order)
+        if held:  # its verb was not done anew
+            self._plan_end(order)
+        if lasts is None and verbs.row(verb).silences:
+            say(LostReport())
 
     def _take_last_records(self) -> None:
         """Report the records that the part wrote before the end."""
         while any(key.data == self._drawn for key, _ in self.selector.select(0)):
             for line in self.draws.read() or ():
-                pass_on(json.loads(line))
+                if isinstance(record := reports.decode_part(line), RecordReport):
+                    say(record)
 
     def _sample(self) -> None:
         """Report the interface's byte counters. Raises InterfaceGoneError without an interface."""
         rx, tx = interface_bytes()
-        use = cpu_use()
-        say("traffic", rx=rx, tx=tx, **({} if use is None else {"cpu": use}))
+        say(TrafficReport(rx, tx, cpu_use()))
 
     def _drain(self, battery: BatteryFeed, now: float) -> None:
         """Feed `battery` up to `now`; switch the device off if the battery is empty, on if the
@@ -327,11 +333,11 @@ class Supervisor:
         verb = battery.tick(now, self.part.pid, interface_bytes())
         if verb is not None:
             self.obey(Do(verb, "energy"))
-            say("battery", charge=battery.level())
+            say(BatteryReport(battery.level()))
             if battery.lost:
-                say("lost")
+                say(LostReport())
         elif (level := battery.news()) is not None:
-            say("battery", charge=level)
+            say(BatteryReport(level))
 
 
 MOST_DEATHS = 5

@@ -1,5 +1,6 @@
 """The verbs of a supervisor: what its part and its network do at each, alone and overlapping."""
 
+import json
 import time
 from typing import Any
 
@@ -18,7 +19,9 @@ from tests.fakes.node.supervised import (
     await_stopped,
     born,
     done,
+    kind_of,
     stopped,
+    whats,
 )
 
 
@@ -94,7 +97,7 @@ def test_a_paused_device_stands_still_until_it_is_resumed(make: Make, verb: str)
     container.tell("sever", fault="partition")
     container.tell("pause", fault="pause", planned=1.0)
     report = container.hear_all("pause")[-1]
-    assert (report["fault"], report["begins"], report["planned"]) == ("pause", True, 1.0)
+    assert (report["fault"], report["verb"], report["planned"]) == ("pause", "pause", 1.0)
     await_stopped(pid)
     container.tell("mend", fault="partition")
     container.hear("mend")
@@ -103,7 +106,7 @@ def test_a_paused_device_stands_still_until_it_is_resumed(make: Make, verb: str)
         assert done(container.hear_all("sever")) == ["tc sever", "sever"]
     assert stopped(pid)
     container.tell("resume", fault="pause", planned=2.0)
-    assert not container.hear("resume")["begins"]
+    assert container.hear("resume")["verb"] == "resume"
     await_stopped(pid, False)
 
 
@@ -150,7 +153,7 @@ def test_a_device_may_draw_its_own_faults(make: Make) -> None:
 import json, os, signal, sys
 from emulator.node.part.part_process import CONTROL
 if sys.argv[1] == "0":
-    report = {{"fault": "crash", "begin": "kill", "end": "start", "lasts": 0.3}}
+    report = {{"what": "drawn", "fault": "crash", "begin": "kill", "end": "start", "lasts": 0.3}}
     os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
     signal.pause()
 {BORN}
@@ -168,13 +171,13 @@ def test_so_may_it_draw_a_pause_and_goes_on_by_itself(make: Make) -> None:
     draws = f"""
 import json, os
 from emulator.node.part.part_process import CONTROL
-report = {{"fault": "pause", "begin": "pause", "end": "resume", "lasts": 0.3}}
+report = {{"what": "drawn", "fault": "pause", "begin": "pause", "end": "resume", "lasts": 0.3}}
 os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
 {BORN}
 """
     container = make(part=draws)
     still, on = container.hear("pause"), container.hear("resume")
-    assert (still["begins"], on["begins"], still["planned"]) == (True, False, None)
+    assert (still["verb"], on["verb"], still["planned"]) == ("pause", "resume", None)
     assert 0.2 < on["now"] - still["now"] < 0.8
     await_stopped(born(container, 0), False)
 
@@ -184,7 +187,7 @@ def test_a_fault_that_a_device_draws_for_good_is_told_as_such(make: Make) -> Non
     draws = f"""
 import json, os, signal
 from emulator.node.part.part_process import CONTROL
-report = {{"fault": "partition", "begin": "sever", "end": "mend", "lasts": None}}
+report = {{"what": "drawn", "fault": "partition", "begin": "sever", "end": "mend", "lasts": None}}
 os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
 {BORN}
 """
@@ -197,7 +200,7 @@ def test_a_fault_that_is_drawn_under_another_of_its_verb_is_reported(make: Make)
     draws = f"""
 import json, os, signal
 from emulator.node.part.part_process import CONTROL
-report = {{"fault": "flap", "begin": "sever", "end": "mend"}}
+report = {{"what": "drawn", "fault": "flap", "begin": "sever", "end": "mend"}}
 for lasts in (60.0, 90.0, None, 60.0):
     line = json.dumps({{**report, "lasts": lasts}}).encode() + b"\\n"
     os.write(int(os.environ[CONTROL]), line)
@@ -242,20 +245,26 @@ def test_records_of_a_part_are_passed_on_and_nothing_else(make: Make) -> None:
     writes = """
 import json, os
 from emulator.node.part.part_process import CONTROL
-def tell(what, facts):
-    left = json.dumps({"record": what, "at": 1.5, "facts": facts}).encode() + b"\\n"
+def tell(what, **facts):
+    left = json.dumps({"what": what, **facts}).encode() + b"\\n"
     while left:
         left = left[os.write(int(os.environ[CONTROL]), left):]
-tell("failed", {"detail": "nothing"})
-tell("plan", {"node": "far", "times": [0.25] * 30_000})
-tell("iteration", {"node": "far", "iteration": 7})
+tell("failed", detail="nothing")
+tell("drawn", fault="crash", begin="fly", end="land", lasts=None)
+os.write(int(os.environ[CONTROL]), b"not JSON\\n")
+tell("record", record={"what": "plan", "at": 1.5, "node": "far", "times": [0.25] * 30_000})
+tell("record", record={"what": "iteration", "iteration": 7})
 """
-    code, heard = make(part=writes).end()
+    container = make(part=writes)
+    code, heard = container.end()
     assert code == 0
-    reports = {report["what"]: report for report in heard}
-    assert "failed" not in reports
-    assert (reports["plan"]["at"], reports["plan"]["times"]) == (1.5, [0.25] * 30_000)
-    assert reports["iteration"]["iteration"] == 7
+    assert {"failed", "kill"}.isdisjoint(whats(heard))
+    plan, iteration = [json.loads(each["record"]) for each in heard if each["what"] == "record"]
+    assert (plan["what"], plan["at"], plan["times"]) == ("plan", 1.5, [0.25] * 30_000)
+    assert iteration["iteration"] == 7
+    assert container.process.stderr
+    said = container.process.stderr.read().decode().splitlines()
+    assert len(said) == 3 and all(line.startswith("no report of a part (") for line in said)
 
 
 # A part that says goodbye when it is asked, after a while, and leaves word of it.
@@ -277,7 +286,7 @@ def test_a_device_leaves_in_order_and_comes_back_as_another(make: Make) -> None:
     first = born(container, 0)
     container.tell("leave", fault="leave", planned=15.0)
     report = container.hear_all("leave")[-1]
-    assert (report["fault"], report["begins"], report["planned"]) == ("leave", True, 15.0)
+    assert (report["fault"], report["verb"], report["planned"]) == ("leave", "leave", 15.0)
     time.sleep(0.6)
     assert (container.folder / "said").exists() and not alive(first)
     container.tell("join", fault="leave", planned=25.0)
@@ -353,7 +362,7 @@ def test_a_device_that_was_halted_goes_on_from_its_state_and_a_killed_one_does_n
     born(container, 0)
     container.tell("halt", fault="crash", planned=5.0)
     report = container.hear_all("halt")[-1]
-    assert (report["fault"], report["begins"], report["planned"]) == ("crash", True, 5.0)
+    assert (report["fault"], report["verb"], report["planned"]) == ("crash", "halt", 5.0)
     container.tell("reboot", fault="crash")
     assert done(container.hear_all("reboot")) == ["tc mend", "reboot"]
     born(container, 1)
@@ -373,7 +382,9 @@ def starved(monkeypatch: pytest.MonkeyPatch) -> tuple[Supervisor, list[str]]:
     """A supervisor under pressure whose part the kernel has killed; the calls that it makes."""
     supervisor, calls = Supervisor(NodeConfig("far", 9, WORKER, NETWORK)), []
     monkeypatch.setattr("emulator.node.part.part_powers.apply", lambda commands: None)
-    monkeypatch.setattr("emulator.node.supervisor.say", lambda what, **facts: calls.append(what))
+    monkeypatch.setattr(
+        "emulator.node.supervisor.say", lambda report: calls.append(kind_of(report))
+    )
     monkeypatch.setattr(supervisor.powers, "boot", lambda: calls.append("boots"))
     monkeypatch.setattr(
         "emulator.node.part.memory.limit", lambda: None

@@ -3,7 +3,7 @@
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TypeAlias
 
 from ...shaping import gateway
 from ...world.emulated_clock import EmulatedClock
@@ -11,8 +11,11 @@ from ...world.links.link import WAYS
 from ...world.links.reshaping import read
 from ..config import NodeConfig
 from ..interface import device_bytes
+from ..reports import LinkReport, NodeReport, TrafficReport
 from .queue_counters import Queue, QueueReader
 from .rate_meter import RateMeter
+
+Say: TypeAlias = Callable[[NodeReport], None]
 
 WINDOW = 10.0
 """Seconds that a report covers."""
@@ -44,7 +47,7 @@ class BottleneckMeter:
             dues += [self._begun + WINDOW, *(meter.due for meter in self._rates.values())]
         return max(0.0, self._clock.real(min(dues) - self._clock.now()))
 
-    def tick(self, say: Callable[..., None]) -> None:
+    def tick(self, say: Say) -> None:
         """Look at the queues that are due, and `say` what was counted, and what was measured if a
         window is over."""
         now = self._clock.now()
@@ -55,7 +58,7 @@ class BottleneckMeter:
         if self._reader is not None and now >= self._begun + WINDOW:
             self._report(now, say)
 
-    def end(self, say: Callable[..., None]) -> None:
+    def end(self, say: Say) -> None:
         """Report with `say` what was counted and measured since the last report."""
         _say_traffic(say)
         if self._reader is None:
@@ -80,19 +83,19 @@ class BottleneckMeter:
             for way in due:
                 self._rates[way].look(seen, _whole(queues, _DEVICES[way]), self._asked[way])
 
-    def _report(self, now: float, say: Callable[..., None]) -> None:
+    def _report(self, now: float, say: Say) -> None:
         lasts, self._begun = now - self._begun, now
         for way, asked in self._asked.items():
-            busy, facts = self._rates[way].take(), dict[str, Any]()
-            if busy.seconds:
-                facts = {"busy": round(busy.seconds, 3), "rate": round(busy.bits / busy.seconds, 1)}
-            say("link", way=way, lasts=round(lasts, 3), requested_rate=round(asked, 1), **facts)
+            busy = self._rates[way].take()
+            rate = round(busy.bits / busy.seconds, 1) if busy.seconds else None
+            measured = round(lasts, 3), round(busy.seconds, 3), rate
+            say(LinkReport(way, *measured, requested_rate=round(asked, 1)))
 
 
-def _say_traffic(say: Callable[..., None]) -> None:
+def _say_traffic(say: Say) -> None:
     """Report with `say` the bytes to the members (rx) and to the server (tx), as of a device."""
     with suppress(OSError):  # the devices are gone: the container ends
-        say("traffic", rx=device_bytes(gateway.DOWN), tx=device_bytes(gateway.UP))
+        say(TrafficReport(device_bytes(gateway.DOWN), device_bytes(gateway.UP)))
 
 
 def _whole(queues: list[Queue], device: str) -> Queue | None:

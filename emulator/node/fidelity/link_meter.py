@@ -21,6 +21,7 @@ from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.links.link import WAYS, Link
 from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
 from ..interface import InterfaceGoneError, interface_packets
+from ..reports import LinkReport
 from .echo_meter import Delays, EchoMeter, Lost
 from .echo_wire import (
     DOWN_WAITS,
@@ -107,7 +108,7 @@ class LinkMeter:
         queues, where a box shapes rates. All times are those of `clock`, in emulated seconds.
         """
         self.request, self._clock = Request(measured), clock
-        self._behind = {"behind": measured.behind} if measured.behind else {}
+        self._behind = measured.behind
         self._box_losses, self._ask_box_queues = box_losses, box_queues
         self._server: str | None = None
         self._serves = server is None
@@ -292,7 +293,7 @@ class LinkMeter:
 
     # -- reports ---------------------------------------------------------------------------------
 
-    def report(self, now: float, say: Callable[..., None], *, last: bool = False) -> None:
+    def report(self, now: float, say: Callable[[LinkReport], None], *, last: bool = False) -> None:
         """Say what was measured since the last report, if a window is over, or at the `last`."""
         if now < self._begun + WINDOW and not last:
             return
@@ -304,13 +305,8 @@ class LinkMeter:
         for way in WAYS:
             asked = self.request.way(way, self._link)
             if asked.asks:
-                say(
-                    "link",
-                    way=way,
-                    lasts=round(lasts, 3),
-                    **self._behind,
-                    **dict(self._facts(way, asked)),
-                )
+                facts = dict(self._facts(way, asked))
+                say(LinkReport(way, round(lasts, 3), behind=self._behind, **facts))
             self._delays[way], self._lost[way] = Delays(), Lost()
 
     def _facts(self, way: str, asked: Requested) -> Iterator[tuple[str, Any]]:

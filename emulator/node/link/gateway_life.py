@@ -17,7 +17,7 @@ from ...shaping.apply import apply
 from ...shaping.gateway import DEVICE
 from ..config import NodeConfig
 from ..fidelity.bottleneck_meter import BottleneckMeter
-from ..interface import say
+from ..reports import FailedReport, ReadyReport, say
 
 _CHANGE_LINK, _ERROR = 19, 2
 """Types of messages, from linux/rtnetlink.h and linux/netlink.h."""
@@ -34,9 +34,9 @@ def main(node: NodeConfig) -> NoReturn:
         apply(node.network.shape)
         send_no_redirects(DEVICE)
     except DeploymentError as error:
-        say("failed", detail=f"{node.name}: {error}")
+        say(FailedReport(f"{node.name}: {error}"))
         sys.exit(1)
-    say("ready")
+    say(ReadyReport())
     meter = BottleneckMeter(node)
     while True:
         ready, _, _ = select.select([0], [], [], meter.rest())

@@ -14,7 +14,7 @@ from ..line_reader import LineReader
 
 HOLD = "hold"
 """Name under which the server's settings have the delays that faults have changed, by node. It is
-no verb; the report of a changed delay has this name, too."""
+no verb."""
 
 
 class PartSetting(msgspec.Struct, frozen=True):

@@ -12,8 +12,8 @@ from itertools import count
 from pathlib import Path
 
 from ...world.emulated_clock import EmulatedClock
-from ..interface import say
 from ..orders import QuotaAnswer
+from ..reports import QuotaReport, say
 
 HOLDER = Path(__file__).with_name("held_memory.py")
 """The program of the process that holds the memory."""
@@ -23,10 +23,6 @@ SCORE = Path("/proc/self/oom_score_adj")
 
 FIRST = 1000
 """Score of a process that is killed before all others of its container."""
-
-LIFT, LOWER = "lift_quota", "lower_quota"
-"""Requests of a supervisor to the conductor: to lift the device's CPU quota, and to put back the
-quota that is in force. The conductor's answers have the same names. They are no verbs."""
 
 LONGEST_STEP = 10.0
 """Emulated seconds after which the next step is done without the answer or the memory."""
@@ -114,12 +110,12 @@ class MemoryChange:
         self.over = False
         """Whether the quota in force is back, so that the part may go on."""
         self._making = self._reported = False
-        self._asked, self._answered, self._until = "", False, 0.0
-        self._ask(LIFT)
+        self._asked, self._answered, self._until = True, False, 0.0
+        self._ask(lifted=True)
 
     def answer(self, order: QuotaAnswer) -> None:
         """Take the conductor's answer; one to an earlier change is dropped."""
-        if order.press == self._number and order.what == self._asked:
+        if order.press == self._number and order.lifted == self._asked:
             self._answered = True
 
     def go_on(self) -> None:
@@ -146,13 +142,13 @@ class MemoryChange:
     def _report(self) -> None:
         self._reported = True
         self.report()
-        self._ask(LOWER)
+        self._ask(lifted=False)
 
-    def _ask(self, what: str) -> None:
-        """Send the request `what` to the conductor."""
-        self._asked, self._answered = what, False
+    def _ask(self, *, lifted: bool) -> None:
+        """Ask the conductor to lift the device's CPU quota, or else to put it back."""
+        self._asked, self._answered = lifted, False
         self._until = self._clock.now() + LONGEST_STEP
-        say(what, press=self._number)
+        say(QuotaReport(lifted, self._number))
 
 
 def die_first() -> None:

@@ -1,11 +1,12 @@
 """The process of a container's part: a worker, the evaluator or the server. Has no capability."""
 
-import json
 import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Raw
 
 from ...shaping.hold import Hold, hold_for
 
@@ -21,6 +22,7 @@ from ...world.emulated_clock import EmulatedClock
 from .. import config
 from ..config import GOODBYE, KEPT, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from ..link.hold_changes import OwnHold
+from ..reports import BegunReport, DrawnReport, PartReport, RecordReport, encode
 from .part_orders import PartOrders
 from .part_process import CONTROL
 
@@ -77,7 +79,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
             held_model=assembly.held_model(),
             computing=Farewell(node.name, peer, GOODBYE).computing,
             observer=RunObserver(
-                begun=(lambda zero: _tell({"begun": zero})) if part.battery else lambda zero: None,
+                begun=_report_zero if part.battery else lambda zero: None,
                 pushed=_stored(parts, batches, goes_on) if part.keeps else _nothing,
             ),
             durable=part.plan.form.durable,
@@ -175,8 +177,7 @@ def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callab
         if struck is None:
             return
         begin, end, lasts = struck
-        drawn = {"fault": begin.fault, "begin": begin.verb, "end": end.verb, "lasts": lasts}
-        _tell({**drawn, "setting": begin.setting})
+        _tell(DrawnReport(begin.fault, begin.verb, end.verb, lasts, begin.setting))
         if verbs.row(begin.verb).ends_process:
             signal.pause()  # until the supervisor ends this process
 
@@ -185,12 +186,16 @@ def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callab
 
 def _report(record: "PlanRecord | IterationRecord") -> None:
     """Hand a scheduler's `record` to the supervisor, which reports the record to the conductor."""
-    _tell({"record": record.what, "at": record.at, "facts": record.facts()})
+    _tell(RecordReport(Raw(encode(record))))
 
 
-def _tell(line: dict[str, Any]) -> None:
-    """Write `line` to the supervisor."""
-    left = json.dumps(line).encode() + b"\n"
+def _report_zero(zero: float) -> None:
+    _tell(BegunReport(zero))
+
+
+def _tell(report: PartReport) -> None:
+    """Write `report` to the supervisor."""
+    left = encode(report) + b"\n"
     while left:  # the supervisor may be slow to read a long line
         left = left[os.write(int(os.environ[CONTROL]), left) :]
 

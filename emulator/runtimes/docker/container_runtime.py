@@ -6,7 +6,6 @@ the server's log.
 
 from collections.abc import Iterable
 from contextlib import nullcontext
-from typing import Any
 
 from docker import DockerClient
 
@@ -14,15 +13,15 @@ from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
+from ...node.config import Delay
 from ...node.orders import Do, HoldMessages, QuotaAnswer, StopPart, Zero
-from ...node.part.part_orders import HOLD
-from ...node.part.presser import LIFT, LOWER
 from ...node.part.roll import FILE as HELLOS
 from ...node.part.roll import members
+from ...node.reports import DelayReport, DrawnReport, QuotaReport, VerbReport
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...runs.results import unfinished_models
-from ...scenario import Scenario
+from ...scenario import Device, Scenario
 from ...scenario.sections.server_section import NONE
 from ...world import verbs
 from ...world.links.reshaping import VERB
@@ -31,7 +30,7 @@ from ...world.verbs import Action
 from .configs.prepare import Prepared
 from .configs.spec import BOX
 from .engine.cleanup import clean_up
-from .engine.engine_faults import EngineFaults
+from .engine.engine_faults import EngineFaults, fits
 from .engine.exits import Exits
 from .engine.stdio import OutputEnded, Said, Stdio
 from .gathering import Waves
@@ -78,8 +77,9 @@ class DockerRuntime:
         boxes = [BOX] if world.boxed else []
         self._node_logs = NodeLogs(folder, [*world.nodes, *boxes])
         self._exits = Exits(client)
+        self._devices = {device.name: device for device in world.scenario.nodes}
         self._box = PacketBox(client, folder.run, self._exits, self._node_logs) if boxes else None
-        cpus = {device.name: device.cpu for device in world.scenario.nodes}
+        cpus = {name: device.cpu for name, device in self._devices.items()}
         self._engine = EngineFaults(client, folder.run, cpus, self._clock)
         self._waves: Waves | None = None
         self._launcher: Launcher | None = None
@@ -254,21 +254,29 @@ class DockerRuntime:
                 self._follow()  # the server may have written that the run is over
                 if not self._log.stop:
                     self._reports.ended(news.node)
-            elif news.fact and news.fact["what"] == HOLD:
-                self._hold(news.node, news.fact["delay"])
-            elif news.fact and news.fact["what"] in (LIFT, LOWER):
-                self._lift(news.node, news.fact)
-            elif news.fact and news.fact["what"] == "drawn":
-                self._engine.draw(news.node, news.fact)
             else:
-                self._tell_the_server(news)
-                self._reports.hear(news)
+                self._hear(news)
         if not self._log.stop:
             for done in self._engine.tick(self._clock.now()):
                 self._reports.did(*done)
         self._record_load()
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()
+
+    def _hear(self, said: Said) -> None:
+        """Take a line of a node: do as a device asks, or record the line."""
+        device = self._devices.get(said.node)
+        match said.report:
+            case DelayReport(delay) if device:
+                self._hold(said.node, delay)
+            case QuotaReport(lifted, press) if device:
+                self._lift(said.node, lifted, press)
+            case DrawnReport() as drawn if device and fits(drawn):
+                self._engine.draw(said.node, drawn)
+            case VerbReport() as done if device and not self._tell_the_server(device, done):
+                self._reports.hear(Said(said.node, said.text))
+            case _:
+                self._reports.hear(said)
 
     def _record_load(self, *, last: bool = False) -> None:
         """Write the load of the host, each time that a record is full and at the `last` call."""
@@ -288,28 +296,32 @@ class DockerRuntime:
                 return
         self._box.hear(news, self._reports)
 
-    def _tell_the_server(self, news: Said) -> None:
-        """Tell the server's supervisor of a changed link: the server may hold messages for it."""
-        fact = news.fact
-        if fact is None or (verb := verbs.row_of_record(fact["what"])) is None or verb.name != VERB:
-            return
-        device = next(each for each in self._world.scenario.nodes if each.name == news.node)
-        if not device.link.changes:  # else it reports the delay itself
-            delay = self._world.configs.received_delay(device, fact.get("setting"))
-            self._hold(news.node, delay.plain())
+    def _tell_the_server(self, device: Device, done: VerbReport) -> bool:
+        """Tell the server's supervisor of a changed link: the server may hold messages for it.
 
-    def _hold(self, node: str, delay: dict[str, float]) -> None:
+        Return False if the setting in `done` is none of a link.
+        """
+        # a device whose link changes by itself reports the delay, too
+        if verbs.row(done.verb).name != VERB or device.link.changes:
+            return True
+        try:
+            delay = self._world.configs.received_delay(device, done.setting)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            return False
+        self._hold(device.name, delay)
+        return True
+
+    def _hold(self, node: str, delay: Delay) -> None:
         """Tell the server's supervisor for how long to hold back the messages of `node`."""
-        self._stdio.tell(SERVER, HoldMessages(node, delay))
+        self._stdio.tell(SERVER, HoldMessages(node, delay.plain()))
 
-    def _lift(self, node: str, asked: dict[str, Any]) -> None:
+    def _lift(self, node: str, lifted: bool, press: int) -> None:
         """Lift or put back the CPU quota of `node`, as its supervisor asked, and answer."""
-        what, press = asked["what"], asked["press"]
 
         def answer(now: float) -> None:
-            self._stdio.tell(node, QuotaAnswer(what, press))
+            self._stdio.tell(node, QuotaAnswer(lifted, press))
 
-        self._engine.lift(node, what == LIFT, answer)
+        self._engine.lift(node, lifted, answer)
 
     def _begin_links(self, zero: float) -> None:
         """Tell the devices whose links change by themselves the run's `zero`, a time of the

@@ -129,7 +129,10 @@ class _Measuring:
 
     def _hear(self, said: Said, versions: Path) -> None:
         """Take a line of output: a record with a score, or text for the node's log."""
-        record = parse(said.text.encode()) if said.fact else None
+        try:
+            record = parse(said.text.encode())
+        except ValueError:
+            record = None
         if isinstance(record, EvaluationRecord):
             self._logs.report(record)
             self._view.record(record)

@@ -5,10 +5,26 @@ from typing import Any
 
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
-from ...log.records import Record, TrafficRecord, made
+from ...log.lines import parse
+from ...log.records import ExitRecord, LatenessRecord, Record, TrafficRecord, made
 from ...log.records.fidelity_records import LinkRecord
 from ...log.records.plan_records import IterationRecord, PlanRecord
+from ...node.reports import (
+    DelayReport,
+    DrawnReport,
+    ExitReport,
+    FailedReport,
+    LostReport,
+    NodeReport,
+    QuotaReport,
+    ReadyReport,
+    RecordReport,
+    TrafficReport,
+    VerbReport,
+)
 from ...runs.conductor import RunView
+from ...shaping.box.output_lines import LatenessLine
+from ...world import verbs
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
 from .earlier_lives import EarlierLives
@@ -41,14 +57,14 @@ class Reports:
         self._lives, self._clock, self._host = lives, clock, host
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
-        self._early: list[tuple[float, str, dict[str, Any]]] = []
-        """Reports from before the run's zero: time of the clock, node, facts."""
+        self._early: list[tuple[float, str, NodeReport]] = []
+        """Reports from before the run's zero: time of the clock, node, report."""
 
     def begin(self, zero: float) -> None:
         """Take the run's `zero`, a time of the clock, and record the reports from before `zero`."""
         self._zero = zero
-        for now, node, fact in self._early:
-            self._record(now, node, fact)
+        for now, node, report in self._early:
+            self._record(now, node, report)
         self._early.clear()
 
     def hear(self, said: Said) -> None:
@@ -56,33 +72,35 @@ class Reports:
 
         Raises DeploymentError if a supervisor could not set its node up.
         """
-        fact = said.fact
-        if fact is None:
-            self._exits.said(said.node, said.text)
-            self._logs.write(said.node, said.text)
-        elif fact["what"] == "failed":
-            raise DeploymentError(fact["detail"])
-        elif fact["what"] == "lost":
-            self._survivors.lost(said.node)
-        elif fact["what"] != "ready":
-            now, use = fact.pop("now"), fact.pop("cpu", None)
-            if use and self._host is not None:
-                self._host.heard(said.node, now, use)
-            # supervisors read the host's clock
-            self._report(said.node, self._clock.emulated(now), fact)
+        match said.report:
+            case FailedReport(detail):
+                raise DeploymentError(detail)
+            case LostReport():
+                self._survivors.lost(said.node)
+            case ReadyReport():
+                pass
+            case RecordReport() as observed if _observed(said.node, observed) is None:
+                self._write_text(said)
+            case None | DrawnReport() | DelayReport() | QuotaReport():
+                self._write_text(said)  # no report, or from a node that has nothing of the kind
+            case report:
+                if isinstance(report, TrafficReport) and report.cpu and self._host is not None:
+                    self._host.heard(said.node, said.now, report.cpu)
+                # supervisors read the host's clock
+                self.did(self._clock.emulated(said.now), said.node, report)
 
-    def did(self, now: float, node: str, fact: dict[str, Any]) -> None:
-        """Record `fact`, which the engine did to `node` at the time `now`."""
-        self._report(node, now, fact)
+    def _write_text(self, said: Said) -> None:
+        self._exits.said(said.node, said.text)
+        self._logs.write(said.node, said.text)
 
-    def late(self, fact: dict[str, Any]) -> None:
+    def late(self, line: LatenessLine) -> None:
         """Record the lateness of packets, as the box reports it, if the run has begun."""
         if self._zero is None:
             return
-        at = round(self._clock.emulated(fact["time"]) - self._zero, 6)
-        late = {key: round(self._clock.emulated(fact[key]), 6) for key in ("p50", "p99", "max")}
-        counts = {key: fact[key] for key in ("packets", "cpu", "dropped")}
-        self.write(made("lateness", at, **late, **counts))
+        at = round(self._clock.emulated(line.time) - self._zero, 6)
+        times = line.p50, line.p99, line.max
+        p50, p99, longest = (round(self._clock.emulated(time), 6) for time in times)
+        self.write(LatenessRecord(at, line.packets, p50, p99, longest, line.cpu, line.dropped))
 
     def ended(self, node: str) -> None:
         """Take that the container of `node` has ended, though the run goes on.
@@ -96,14 +114,15 @@ class Reports:
             raise DeploymentError(self._obituary(node))
         self._survivors.lost(node)
 
-    def _report(self, node: str, now: float, fact: dict[str, Any]) -> None:
-        if fact["what"] == "exit":
-            how = self._exits.part(node, fact["code"], fact["cause"])
-            self._exited(node, now, how, returns=fact.get("returns", False))
+    def did(self, now: float, node: str, report: NodeReport) -> None:
+        """Record what the supervisor of `node`, or the engine, has done at the time `now`."""
+        if isinstance(report, ExitReport):
+            how = self._exits.part(node, report.code, report.cause)
+            self._exited(node, now, how, returns=report.returns)
         elif self._zero is None:
-            self._early.append((now, node, fact))
+            self._early.append((now, node, report))
         else:
-            self._record(now, node, fact)
+            self._record(now, node, report)
 
     def _exited(self, node: str, now: float, how: Exit, *, returns: bool = False) -> None:
         """Record that `node` ended unasked; raise DeploymentError if the run has not begun.
@@ -112,23 +131,38 @@ class Reports:
         """
         if self._zero is None:
             raise DeploymentError(self._obituary(node))
-        self._record(now, node, {"what": "exit", **how._asdict(), "returns": returns})
+        at = round(now - self._zero, 6)
+        self._write_fact(ExitRecord(at, node, *how, returns=returns))
         if returns:
             del self._exits.last[node]  # it explains no later end of the container
         elif node not in self._vital:
-            self._survivors.ended(node, round(now - self._zero, 6))
+            self._survivors.ended(node, at)
 
-    def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:
-        """Write `fact`, reported at the time `now`, as a record of the run."""
-        # a device's record of its own has the time of the event
-        at = round(fact.get("at", now - (self._zero or 0.0)), 6)
-        what = fact["what"]
-        facts = {key: value for key, value in fact.items() if key not in ("what", "at", "node")}
-        if "planned" in facts and facts["planned"] is None:
-            facts["planned"] = at  # the device drew it itself
-        record = made(what, at, node=node, **facts)
+    def _record(self, now: float, node: str, report: NodeReport) -> None:
+        """Write `report`, made at the time `now`, as a record of the run."""
+        at = round(now - (self._zero or 0.0), 6)
+        record: Record | None
+        match report:
+            case RecordReport():
+                record = _observed(node, report)
+            case VerbReport(verb, fault, planned, setting):
+                begins = verbs.begins(verb)
+                due = at if planned is None else planned  # None: the device drew it itself
+                told: dict[str, Any] = {"fault": fault, "begins": begins, "planned": due}
+                record = made(verbs.record(verb), at, node=node, **told, setting=setting)
+            case TrafficReport(rx, tx):
+                record = TrafficRecord(at, node, rx, tx)
+            case _:
+                record = made(report.what, at, node=node, **report.facts())
+        if record is not None:
+            self._write_fact(record)
+
+    def _write_fact(self, record: Record) -> None:
+        """Write `record`, and a line of it to the log of the node, unless it is long."""
         if self.write(record) and not isinstance(record, _LONG):
-            self._logs.write(node, f"{record.at:.3f} {what} {facts}")
+            facts = record.facts()
+            node = facts.pop("node")
+            self._logs.write(node, f"{record.at:.3f} {record.what} {facts}")
 
     def write(self, record: Record) -> bool:
         """Write `record` to the reports; return False if it belongs to no time of the run."""
@@ -140,3 +174,16 @@ class Reports:
 
     def _obituary(self, node: str) -> str:
         return f"{node} ended unasked: {self._exits.last[node].reason}; {self._logs.ending(node)}"
+
+
+def _observed(node: str, report: RecordReport) -> PlanRecord | IterationRecord | None:
+    """Return the record that the part of `node` has made; None if it is none."""
+    try:
+        record = parse(bytes(report.record))
+    except ValueError:
+        return None
+    if not isinstance(record, PlanRecord | IterationRecord):
+        return None
+    # a device's record of its own has the time of the event
+    record.at, record.node = round(record.at, 6), node
+    return record

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...machine.open_files import raise_limit
 from .carried_links import CarriedLinks
-from .output_lines import OutputLines
+from .output_lines import LatenessLine, OutputLines, ReadyLine
 from .request_socket import RequestSocket
 
 TICK = 1e-3
@@ -45,7 +45,7 @@ def serve(socket: Path, seed: int, report_every: float, tick: float) -> None:
     realtime = _hurry()
     gc.freeze()
     gc.disable()  # a collection would stop all links; frames make no cycles
-    output.write({"box": "ready", "realtime": realtime})
+    output.write(ReadyLine(realtime))
     reported, used = time.monotonic(), time.process_time()
     while not ended:
         links.loop.round(reported + report_every)
@@ -53,9 +53,9 @@ def serve(socket: Path, seed: int, report_every: float, tick: float) -> None:
         if now >= reported + report_every:
             before, used = used, time.process_time()
             summary = links.lateness.summary()
-            summary["dropped"] = links.dropped()
-            cost = {"links": len(links), "cpu": round(used - before, 6)}
-            output.write({"box": "lateness", "time": round(now, 6), **summary, **cost})
+            counts = {"dropped": links.dropped(), "links": len(links)}
+            cpu = round(used - before, 6)
+            output.write(LatenessLine(round(now, 6), **summary, **counts, cpu=cpu))
             busy = used - before > BUSY * (now - reported)
             links.loop.tick = tick if busy else 0.0
             requests.accept_again()

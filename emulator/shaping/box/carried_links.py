@@ -11,7 +11,7 @@ from .departure_watch import is_watch
 from .frame_loop import FrameLoop
 from .lateness import Lateness
 from .link_request import LinkRequest, RefusedRequestError
-from .output_lines import OutputLines
+from .output_lines import GoneLine, OutputLines
 from .tap import device
 
 MOST_LINKS = 4096
@@ -108,7 +108,7 @@ class CarriedLinks:
     def _gone(self, link: CarriedLink) -> None:
         """End a link without a network, and print its name."""
         self._end(link)
-        self._output.write({"box": "gone", "link": link.name})
+        self._output.write(GoneLine(link.name))
 
     def _end(self, link: CarriedLink) -> None:
         self.loop.drop(link)

@@ -1,5 +1,7 @@
 """Lateness of the frames of a second: by how much each left after its due time."""
 
+from typing import Any
+
 BIN = 2e-5
 """Width of a bin of the histogram in seconds: the resolution of the percentiles."""
 _BINS = 10_000
@@ -22,7 +24,7 @@ class Lateness:
         if late > self._longest:
             self._longest = late
 
-    def summary(self) -> dict[str, float]:
+    def summary(self) -> dict[str, Any]:
         """Return number, p50, p99 and maximum of the frames' lateness in seconds, and forget it."""
         frames = sum(self._counts)
         values = {

@@ -16,14 +16,16 @@ from typing import Any
 
 from emulator.core.plan import Plan, WorkerPlan
 from emulator.core.worker.heartbeat import Heartbeat
-from emulator.node import config
+from emulator.node import config, reports
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from emulator.node.orders import AnyOrder, Do, HoldMessages, QuotaAnswer, StopPart, Zero, encode
+from emulator.node.reports import NodeReport, QuotaReport, VerbReport
 from emulator.shaping.command import Command
 from emulator.transport.secrets import Guests, Token
+from emulator.world import verbs
 
 HARNESS = """
-import os, signal, subprocess, sys
+import json, os, signal, subprocess, sys, time
 from pathlib import Path
 from emulator.errors import DeploymentError
 from emulator.node import config, supervisor, interface
@@ -39,7 +41,8 @@ def apply(commands):
     words = [str(command) for command in commands]
     if "refuse" in words:
         raise DeploymentError("tc refused: refuse")
-    supervisor.say("applied", words=words)
+    line = {"now": time.monotonic(), "report": {"what": "applied", "words": words}}
+    os.write(1, json.dumps(line).encode() + b"\\n")
 
 def part(command, **options):
     assert (options.pop("user"), options.pop("group"), options.pop("extra_groups")) == (9, 9, [])
@@ -85,7 +88,7 @@ def order(verb: str, **facts: Any) -> AnyOrder:
         case "zero":
             return Zero(**facts)
         case "lift_quota" | "lower_quota":
-            return QuotaAnswer(verb, facts["press"])
+            return QuotaAnswer(verb == "lift_quota", facts["press"])
     return Do(verb, **facts)
 
 
@@ -124,7 +127,7 @@ class Container:
         assert self.process.stdout
         heard = []
         for line in self.process.stdout:
-            heard.append(json.loads(line))
+            heard.append(read(line))
             if heard[-1]["what"] == what:
                 return heard
         raise AssertionError(f"ended without {what}: {heard} {self._errors()}")
@@ -132,7 +135,7 @@ class Container:
     def end(self) -> tuple[int, list[dict[str, Any]]]:
         """Return the exit code and the reports before the end."""
         assert self.process.stdout
-        heard = [json.loads(line) for line in self.process.stdout]
+        heard = [read(line) for line in self.process.stdout]
         return self.process.wait(timeout=10), heard
 
     def hang_up(self) -> None:
@@ -156,6 +159,25 @@ class Container:
     def _errors(self) -> str:
         self._kill()
         return self.process.stderr.read().decode() if self.process.stderr else ""
+
+
+def kind_of(report: NodeReport) -> str:
+    """Return the kind of `report`; of a verb, the kind of its record."""
+    match report:
+        case VerbReport(verb):
+            return verbs.record(verb)
+        case QuotaReport(lifted):
+            return "lift_quota" if lifted else "lower_quota"
+    return report.what
+
+
+def read(line: bytes) -> dict[str, Any]:
+    """Return the kind, the time and the fields of the report in `line`."""
+    stamped = reports.decode(line.decode())
+    if stamped is None:  # what the harness writes itself
+        plain = json.loads(line)
+        return {**plain["report"], "now": plain["now"]}
+    return {"now": stamped.now, **stamped.report.facts(), "what": kind_of(stamped.report)}
 
 
 Make = Callable[..., Container]

@@ -18,6 +18,7 @@ from emulator.node.config import Boxed, MeasuredLink
 from emulator.node.fidelity.link_meter import LinkMeter
 from emulator.node.link import box_end
 from emulator.node.link.box_end import BoxEnd
+from emulator.node.reports import LinkReport
 
 
 def main(
@@ -33,8 +34,9 @@ def main(
     selector = selectors.DefaultSelector()
     meter.listen(selector)
 
-    def say(what: str, **facts: Any) -> None:
-        print(json.dumps({"what": what, **facts}), flush=True)
+    def say(report: LinkReport) -> None:
+        known = {name: value for name, value in report.facts().items() if value is not None}
+        print(json.dumps(known), flush=True)
 
     print("ready", flush=True)
     until = time.monotonic() + float(seconds)

@@ -35,7 +35,7 @@ def played(meter: BottleneckMeter, now: list[float], until: float) -> list[dict[
     """What the meter reports until the time `until`, without an end."""
     said: list[dict[str, Any]] = []
     while now[0] < until:
-        meter.tick(lambda what, **facts: said.append({"what": what, **facts}))
+        meter.tick(lambda report: said.append({"what": report.what, **report.facts()}))
         now[0] += max(meter.rest(), 0.001)
     return said
 
@@ -51,7 +51,7 @@ def test_the_end_reports_what_no_window_has_reported(monkeypatch: pytest.MonkeyP
     meter, now = made(monkeypatch)
     assert {each["what"] for each in played(meter, now, 103.5)} == {"traffic"}
     now[0], last = 103.5, list[dict[str, Any]]()
-    meter.end(lambda what, **facts: last.append({"what": what, **facts}))
+    meter.end(lambda report: last.append({"what": report.what, **report.facts()}))
     traffic, report = last
     assert (traffic["rx"], traffic["tx"]) == (7, pytest.approx(3.5e6, rel=0.1))
     assert report["lasts"] == pytest.approx(3.5, abs=0.1)

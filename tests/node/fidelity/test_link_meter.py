@@ -251,7 +251,7 @@ def test_a_slower_world_is_measured_in_its_own_seconds() -> None:
     told: list[dict[str, Any]] = []
     try:
         meter._add("up", 80_000_000)
-        meter.report(0.0, lambda what, **facts: told.append(facts), last=True)
+        meter.report(0.0, lambda report: told.append(report.facts()), last=True)
     finally:
         meter.close()
     (report,) = told
@@ -267,7 +267,7 @@ def test_the_last_report_has_the_stretch_that_still_lasts() -> None:
         for step in range(26):
             at = step * 0.02
             meter._rates["up"].look(at, Queue(1, "tbf", int(at * 1e6), waiting=9000), 8e6)
-        meter.report(0.6, lambda what, **facts: told.append(facts), last=True)
+        meter.report(0.6, lambda report: told.append(report.facts()), last=True)
     finally:
         meter.close()
     (up,) = told
@@ -315,10 +315,10 @@ def test_with_jitter_an_echo_close_behind_other_packets_measures_no_delay(
         meter.tick(1.04, None, cut=False)
         assert meter._echoes.session.sent == 1
         meter.hear()
-        meter.report(2.0, lambda what, **facts: said.append(facts), last=True)
+        meter.report(2.0, lambda report: said.append(report.facts()), last=True)
     finally:
         meter.close()
-    assert {facts["way"] for facts in said if facts.get("echoes") == 1} == heard
+    assert {facts["way"] for facts in said if facts["echoes"] == 1} == heard
 
 
 @pytest.mark.parametrize("server", [Link(), Link(up=Side(loss=Fraction(0.1)))])
@@ -330,13 +330,13 @@ def test_the_box_counts_what_it_loses_unless_the_server_s_side_loses_too(server:
     told: list[dict[str, Any]] = []
     try:
         for _ in range(2):
-            meter.report(0.0, lambda what, **facts: told.append(facts), last=True)
+            meter.report(0.0, lambda report: told.append(report.facts()), last=True)
             counts["up"] = (1500, 140)
     finally:
         meter.close()
-    lost = [(report["way"], report.get("packets"), report.get("lost")) for report in told]
+    lost = [(report["way"], report["packets"], report["lost"]) for report in told]
     if server.shaped:
-        assert lost == 2 * [("up", None, None), ("down", None, None)]  # echoes count, and none left
+        assert lost == 2 * [("up", 0, 0), ("down", 0, 0)]  # echoes count, and none left
     else:
         assert lost[:3] == [("up", 1000, 90), ("down", 500, 60), ("up", 500, 50)]
         assert lost[3] == ("down", None, None)
@@ -361,7 +361,7 @@ def test_a_loss_is_compared_with_the_packets_of_the_times_in_which_it_was_in_for
         play(0.3, (5900, 540), lossy)
         play(0.4, (6000, 552), clean)
         counts["up"] = (9000, 552)
-        meter.report(0.5, lambda what, **facts: told.append(facts), last=True)
+        meter.report(0.5, lambda report: told.append(report.facts()), last=True)
     finally:
         meter.close()
     up = told[0]

@@ -11,7 +11,7 @@ import pytest
 from emulator.node.config import GOODBYE, NodeConfig
 from emulator.node.part import presser
 from emulator.node.supervisor import Supervisor
-from tests.fakes.node.supervised import NETWORK, WORKER, order
+from tests.fakes.node.supervised import NETWORK, WORKER, kind_of, order
 
 STOP, CONT = signal.SIGSTOP, signal.SIGCONT
 QUOTA = ("lift_quota", "lower_quota")
@@ -54,7 +54,8 @@ class Device:
         monkeypatch.setattr("emulator.node.part.part_powers.apply", lambda commands: None)
         monkeypatch.setattr("emulator.node.part.memory.limit", lambda: 256 << 20)
         for module in ("supervisor", "part.presser"):
-            monkeypatch.setattr(f"emulator.node.{module}.say", self._say)
+            say = lambda report: self._say(kind_of(report), **report.facts())  # noqa: E731
+            monkeypatch.setattr(f"emulator.node.{module}.say", say)
         monkeypatch.setattr(presser, "_NUMBERS", itertools.count(1))
         self.supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
         clock: Any = SimpleNamespace(now=lambda: self.now)

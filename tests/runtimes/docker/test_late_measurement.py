@@ -38,7 +38,7 @@ from emulator.runtimes.docker.nodelogs import NodeLogs
 from emulator.scenario import dump, loads
 from emulator.scenario.timeline.compiled import timeline, to_jsonl
 from emulator.shaping.backend import Backend
-from tests.fakes.plain_records import full, plain, read
+from tests.fakes.plain_records import full, read
 
 TEXT = """
 name: pair
@@ -80,10 +80,10 @@ class Measurer:
             try:
                 record, theta = read_version(path, SIZE)
             except ValueError as error:
-                yield Said("evaluator", f"{path.name} is damaged: {error}", None)
+                yield Said("evaluator", f"{path.name} is damaged: {error}")
                 continue
             scored = replace(record, accuracy=float(theta[0]), loss=1.0)
-            yield Said("evaluator", line(scored).decode(), plain(scored))
+            yield Said("evaluator", line(scored).decode())
         self.code = 0
         yield OutputEnded("evaluator")
 

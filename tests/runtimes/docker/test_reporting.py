@@ -1,15 +1,28 @@
 """What supervisors report, as records of the run."""
 
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from emulator.core.survivors import Survivors
 from emulator.log.records import PlanRecord, Record
 from emulator.machine.host import Load
+from emulator.node.config import Delay
+from emulator.node.reports import (
+    DelayReport,
+    DrawnReport,
+    NodeReport,
+    QuotaReport,
+    RecordReport,
+    TrafficReport,
+)
 from emulator.runtimes.docker.engine.stdio import Said
 from emulator.runtimes.docker.host_log import HostLog
 from emulator.runtimes.docker.reporting import Reports
+from emulator.shaping.box.output_lines import LatenessLine
 from emulator.world.emulated_clock import EmulatedClock
 from tests.fakes.plain_records import full, plain
 from tests.fakes.virtual_world import Onlooker
@@ -45,7 +58,8 @@ PLAN = full({"what": "plan", "at": 1.5, "node": "far", "kind": "dynacomm", "pull
 
 
 def _said(**changes: Any) -> Said:
-    return Said("far", "", {**plain(PLAN), "now": 101.7, **changes})
+    record = Raw(json.dumps({**plain(PLAN), **changes}).encode())
+    return Said("far", "the line", RecordReport(record), 101.7)
 
 
 def test_a_device_s_plan_is_a_record_at_its_own_time(reports: Reports, logs: Logs) -> None:
@@ -57,13 +71,20 @@ def test_a_device_s_plan_is_a_record_at_its_own_time(reports: Reports, logs: Log
     assert logs.texts == []  # a plan is long, and no message of the node
 
 
-SECOND = {"packets": 40, "p50": 1e-4, "p99": 2e-3, "max": 0.01, "cpu": 0.02, "dropped": 3}
+SECOND: dict[str, Any] = {
+    "packets": 40,
+    "p50": 1e-4,
+    "p99": 2e-3,
+    "max": 0.01,
+    "cpu": 0.02,
+    "dropped": 3,
+}
 
 
 def test_how_late_packets_were_is_a_record_of_the_run_s_time(reports: Reports, logs: Logs) -> None:
-    reports.late({"box": "lateness", "time": 99.5, "links": 2, **SECOND})
+    reports.late(LatenessLine(99.5, links=2, **SECOND))
     reports.begin(100.0)
-    reports.late({"box": "lateness", "time": 101.5, "links": 2, **SECOND})
+    reports.late(LatenessLine(101.5, links=2, **SECOND))
     assert list(map(plain, logs.records)) == [{"at": 1.5, "what": "lateness", **SECOND}]
 
 
@@ -90,10 +111,9 @@ def test_processor_time_goes_to_the_host_s_log(logs: Logs) -> None:
     reports = Reports(exits, written, Onlooker(), Survivors(1, ()), host=host)
     reports.begin(100.0)
     for second in range(3):
-        facts = {"what": "traffic", "now": 101.0 + second, "rx": 1, "tx": 2}
-        reports.hear(Said("server", "", {**facts, "cpu": [0.25 * second, 0.0]}))
-        reports.hear(Said("far", "", {**facts, "cpu": [0.1 * second, 0.75 * second]}))
-        reports.hear(Said("near", "", {**facts, "cpu": [1.0 * second, 0.0]}))
+        for node, used, waited in (("server", 0.25, 0.0), ("far", 0.1, 0.75), ("near", 1.0, 0.0)):
+            report = TrafficReport(1, 2, [used * second, waited * second])
+            reports.hear(Said(node, "", report, 101.0 + second))
         load.busy.append(0.5)
         load.pressure.append(None if second == 0 else 0.2 * second)
         assert host.tick(2.0 + second) is None
@@ -127,3 +147,24 @@ def test_ten_seconds_of_load_are_a_record() -> None:
     assert host.tick(10.3) is None
     rest = host.tick(10.3, last=True)
     assert rest is not None and plain(rest)["short"] == [True]
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        RecordReport(Raw(b"7")),
+        RecordReport(Raw(b'{"what":"stop","at":1.0,"reason":"time"}')),
+        RecordReport(Raw(b'{"what":"plan","at":1.0,"node":"far","kind":3}')),
+        QuotaReport(True, 1),
+        DelayReport(Delay()),
+        DrawnReport("slow", "throttle", "unthrottle", None, {"factor": 0.5}),
+    ],
+    ids=lambda report: report.what,
+)
+def test_a_report_that_is_none_of_its_node_is_text(logs: Logs, report: NodeReport) -> None:
+    written: Any = logs
+    said: Any = SimpleNamespace(said=lambda node, text: None)
+    reports = Reports(said, written, Onlooker(), Survivors(1, ()))
+    reports.begin(100.0)
+    reports.hear(Said("far", "the line", report, 101.0))
+    assert (logs.records, logs.texts) == ([], ["the line"])

@@ -9,11 +9,12 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
 
+from ....node.reports import DrawnReport, OverlapReport, VerbReport
 from ....world import verbs
 from ....world.cpu_quota import throttled
 from ....world.emulated_clock import UNDILATED, EmulatedClock
@@ -85,7 +86,7 @@ class Done(NamedTuple):
     now: float
     """Reading of the emulated clock when the engine had done it."""
     node: str
-    fact: dict[str, Any]
+    report: VerbReport | OverlapReport
     """The report, as a supervisor would make it."""
 
 
@@ -96,8 +97,8 @@ class _Order:
     name: str
     """Name of the change, for errors."""
     do: Callable[[ContainerPowers], None]
-    fact: dict[str, Any] | None
-    """The report; None: the change has no record."""
+    report: VerbReport | None
+    """None: the change has no record."""
     then: Callable[[float], None] = lambda now: None
     """Called with the time when the change is done."""
 
@@ -112,6 +113,13 @@ class _Node:
     waiting: deque[_Order] = field(default_factory=deque)
     call: Future[float | None] | None = None
     """The call under way, which does the first of `waiting`."""
+
+
+def fits(drawn: DrawnReport) -> bool:
+    """Return whether `drawn` is a fault that the engine can play."""
+    factor = (drawn.setting or {}).get("factor")
+    playable = isinstance(factor, int | float) and 0 < factor <= 1
+    return playable and verbs.row(drawn.begin).by == "engine"
 
 
 class EngineFaults:
@@ -153,13 +161,10 @@ class EngineFaults:
         """Whether a call to the engine is under way."""
         return any(node.call is not None for node in self._nodes.values())
 
-    def draw(self, node: str, drawn: Mapping[str, Any]) -> None:
-        """Begin the fault that a device has drawn, and plan its end.
-
-        `drawn` is the supervisor's report: `{"fault", "begin", "end", "setting", "lasts"}`.
-        """
-        begin = Action(drawn["begin"], node, drawn["fault"], drawn["setting"])
-        end, lasts = Action(drawn["end"], node, drawn["fault"]), drawn["lasts"]
+    def draw(self, node: str, drawn: DrawnReport) -> None:
+        """Begin the fault that a device has drawn, and plan its end."""
+        begin = Action(drawn.begin, node, drawn.fault, drawn.setting)
+        end, lasts = Action(drawn.end, node, drawn.fault), drawn.lasts
 
         def plan_end(now: float) -> None:
             if lasts is not None:
@@ -174,9 +179,11 @@ class EngineFaults:
             if prolongs:
                 self._overlap(begin, now, lasts=lasts)
 
-    def _overlap(self, begin: Action, now: float, **facts: float | None) -> None:
-        fact = {"what": "overlap", "fault": begin.fault, "verb": begin.verb, **facts}
-        self._overlaps.append(Done(now, begin.node, fact))
+    def _overlap(
+        self, begin: Action, now: float, lasts: float | None = None, planned: float | None = None
+    ) -> None:
+        report = OverlapReport(begin.fault, begin.verb, lasts, planned)
+        self._overlaps.append(Done(now, begin.node, report))
 
     def tick(self, now: float) -> list[Done]:
         """Begin the ends that are due by the time `now`; return the verbs done by now.
@@ -199,19 +206,13 @@ class EngineFaults:
         node = self._node(action.node)
         if not node.counts.changes(action.verb, action.fault):
             if planned is not None and action.begins:
-                self._overlap(action, self._clock.now(), planned=planned, lasts=None)
+                self._overlap(action, self._clock.now(), planned=planned)
             return False
-        fact = {
-            "what": verbs.record(action.verb),
-            "fault": node.counts.kind(action.verb),
-            "begins": action.begins,
-            "planned": planned,
-        }
-        setting = {} if action.setting is None else {"setting": action.setting}
+        fault = node.counts.kind(action.verb)
         order = _Order(
             f"{action.verb} of {action.node}",
             lambda powers: perform(powers, action.verb, action.setting),
-            {**fact, **setting},
+            VerbReport(action.verb, fault, planned, action.setting),
         )
         if then is not None:
             order.then = then
@@ -264,4 +265,4 @@ class EngineFaults:
         if now is None:
             return []
         order.then(now)
-        return [] if order.fact is None else [Done(now, name, order.fact)]
+        return [] if order.report is None else [Done(now, name, order.report)]

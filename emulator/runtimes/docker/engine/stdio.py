@@ -4,7 +4,6 @@ One thread reads from all connections. A connection is also a lifeline: when the
 any way, the engine closes the container's standard input, and the supervisor ends the container.
 """
 
-import json
 import selectors
 import socket
 from contextlib import suppress
@@ -13,7 +12,9 @@ from typing import Any, NamedTuple
 
 from docker import DockerClient
 
+from ....node import reports
 from ....node.orders import AnyOrder, encode
+from ....node.reports import NodeReport
 
 _HEADER = 8
 """Docker frames what a container prints: stream number, three zeros, length (big-endian u32)."""
@@ -26,8 +27,10 @@ class Said(NamedTuple):
 
     node: str
     text: str
-    fact: dict[str, Any] | None
-    """The supervisor's report, if the line is a report in JSON; else None."""
+    report: NodeReport | None = None
+    """The supervisor's report, if the line is one."""
+    now: float = 0.0
+    """Time of the report by the host's monotonic clock."""
 
 
 class OutputEnded(NamedTuple):
@@ -68,15 +71,9 @@ class _Connection:
 
 
 def _said(node: str, stream: int, line: str) -> Said:
-    """Return a `line` of `node`, decoded if it is a supervisor's report: JSON with a `what`."""
-    if stream != _ERROR_STREAM:
-        try:
-            fact = json.loads(line)
-        except ValueError:
-            fact = None
-        if isinstance(fact, dict) and "what" in fact:
-            return Said(node, line, fact)
-    return Said(node, line, None)
+    """Return a `line` of `node`, decoded if it is a supervisor's report."""
+    stamped = None if stream == _ERROR_STREAM else reports.decode(line)
+    return Said(node, line) if stamped is None else Said(node, line, stamped.report, stamped.now)
 
 
 class Stdio:

@@ -1,14 +1,14 @@
 """The box of a run, as the conductor sees it: ready, late, dead."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from docker import DockerClient
 from docker.errors import NotFound
 
 from ....errors import DeploymentError
+from ....shaping.box import output_lines
+from ....shaping.box.output_lines import LatenessLine, ReadyLine
 from ....world.emulated_clock import UNDILATED
 from ..configs import spec
 from ..engine.client import refusals
@@ -34,14 +34,14 @@ class PacketBox:
         """Take a line of the box, or its end. Raises DeploymentError if the box is dead."""
         if isinstance(news, OutputEnded):
             raise DeploymentError(self._obituary())
-        fact = _fact(news.text)
-        if fact.get("box") == "ready":
-            self.ready = True
-        elif fact.get("box") == "lateness":
-            reports.late(fact)
-        elif news.text.strip():
-            self._exits.said(spec.BOX, news.text)
-            self._logs.write(spec.BOX, news.text)
+        match output_lines.decode(news.text):
+            case ReadyLine():
+                self.ready = True
+            case LatenessLine() as line:
+                reports.late(line)
+            case _ if news.text.strip():
+                self._exits.said(spec.BOX, news.text)
+                self._logs.write(spec.BOX, news.text)
 
     def check_start(self) -> None:
         """Raise DeploymentError if the box should serve by now, and does not."""
@@ -75,12 +75,3 @@ class PacketBox:
             f"the box that delays packets ended unasked, and the links with it: {reason}; "
             f"{self._logs.ending(spec.BOX)}"
         )
-
-
-def _fact(text: str) -> dict[str, Any]:
-    """Return the JSON object in a line of the box; empty for other text."""
-    try:
-        fact = json.loads(text)
-    except ValueError:
-        return {}
-    return fact if isinstance(fact, dict) else {}

@@ -10,13 +10,22 @@ from docker.errors import APIError, NotFound
 
 from emulator.errors import DeploymentError
 from emulator.node.orders import AnyOrder, QuotaAnswer
+from emulator.node.reports import (
+    DrawnReport,
+    NodeReport,
+    OverlapReport,
+    QuotaReport,
+    VerbReport,
+)
 from emulator.runs.folder import create
 from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
 from emulator.runtimes.docker.engine.stdio import Said
 from emulator.world.verbs import Action
 from tests.runtimes.docker.engine.test_exits import SCENARIO, Played
 
-DRAWN = {"fault": "slow", "begin": "throttle", "end": "unthrottle", "setting": {"factor": 0.5}}
+
+def drawn(lasts: float | None) -> DrawnReport:
+    return DrawnReport("slow", "throttle", "unthrottle", lasts, {"factor": 0.5})
 
 
 class Engine:
@@ -75,8 +84,7 @@ def test_a_quota_is_multiplied_and_comes_back(faults: EngineFaults, engine: Engi
     (first, second) = done(faults, 2)
     assert sorted(engine.quotas[:2]) == [("emulate-r-a", 25_000), ("emulate-r-b", 5_000)]
     assert sorted(engine.quotas[2:]) == [("emulate-r-a", -1), ("emulate-r-b", 20_000)]
-    facts = {"what": "unthrottle", "fault": "slow", "begins": False, "planned": 3.0}
-    assert first.fact == second.fact == facts
+    assert first.report == second.report == VerbReport("unthrottle", "slow", 3.0)
 
 
 def test_calls_for_one_device_come_in_their_order(faults: EngineFaults, engine: Engine) -> None:
@@ -85,7 +93,7 @@ def test_calls_for_one_device_come_in_their_order(faults: EngineFaults, engine: 
         faults.perform(Action("unthrottle", "a", "slow"), 1.0)
     reports = done(faults, 6)
     assert [quota for _, quota in engine.quotas] == [10_000, -1, 20_000, -1, 30_000, -1]
-    assert [r.fact.get("setting") for r in reports[::2]] == [
+    assert [r.report.facts()["setting"] for r in reports[::2]] == [
         {"factor": factor} for factor in (0.1, 0.2, 0.3)
     ]
 
@@ -93,29 +101,29 @@ def test_calls_for_one_device_come_in_their_order(faults: EngineFaults, engine: 
 def test_a_drawn_fault_begins_at_once_and_ends_by_itself(
     faults: EngineFaults, engine: Engine
 ) -> None:
-    faults.draw("a", {**DRAWN, "lasts": 30.0})
+    faults.draw("a", drawn(30.0))
     (begun,) = done(faults, 1)
-    assert begun.fact["planned"] is None and begun.fact["setting"] == {"factor": 0.5}
+    assert begun.report == VerbReport("throttle", "slow", None, {"factor": 0.5})
     assert faults.tick(begun.now + 29.9) == []
     (ended,) = done(faults, 1, ahead=30.0)
-    assert ended.fact["what"] == "unthrottle"
+    assert ended.report == VerbReport("unthrottle", "slow")
     assert engine.quotas == [("emulate-r-a", 50_000), ("emulate-r-a", -1)]
 
 
 def test_a_drawn_fault_prolongs_a_planned_one(faults: EngineFaults, engine: Engine) -> None:
     faults.perform(throttle("a", fault="hot"), 1.0)
-    faults.draw("a", {**DRAWN, "lasts": 30.0})
+    faults.draw("a", drawn(30.0))
     faults.perform(Action("unthrottle", "a", "hot"), 2.0)
     overlap, begun = done(faults, 2)
-    assert (overlap.fact["what"], overlap.fact["lasts"]) == ("overlap", 30.0)
+    assert overlap.report == OverlapReport("slow", "throttle", 30.0)
     assert faults.tick(time.monotonic()) == []
     (ended,) = done(faults, 1, ahead=31.0)
-    assert (begun.fact["fault"], ended.fact["fault"]) == ("hot", "hot")
+    assert (begun.report.fault, ended.report.fault) == ("hot", "hot")
     assert engine.quotas == [("emulate-r-a", 25_000), ("emulate-r-a", -1)]
 
 
 def test_a_fault_that_is_drawn_for_good_has_no_end(faults: EngineFaults, engine: Engine) -> None:
-    faults.draw("a", {**DRAWN, "lasts": None})
+    faults.draw("a", drawn(None))
     done(faults, 1)
     assert faults.tick(time.monotonic() + 1e9) == [] and len(engine.quotas) == 1
 
@@ -138,12 +146,11 @@ def test_a_drawn_fault_under_another_of_its_verb_is_reported(
 ) -> None:
     faults.perform(throttle("a"), 1.0)
     for lasts in (5.0, None, 5.0):  # after the one for good no other prolongs anything
-        faults.draw("a", {**DRAWN, "lasts": lasts})
-    facts = [each.fact for each in done(faults, 3)]
-    overlap = {"what": "overlap", "fault": "slow", "verb": "throttle"}
-    assert [fact for fact in facts if fact["what"] == "overlap"] == [
-        {**overlap, "lasts": 5.0},
-        {**overlap, "lasts": None},
+        faults.draw("a", drawn(lasts))
+    reports = [each.report for each in done(faults, 3)]
+    assert [report for report in reports if isinstance(report, OverlapReport)] == [
+        OverlapReport("slow", "throttle", 5.0),
+        OverlapReport("slow", "throttle", None),
     ]
 
 
@@ -199,7 +206,7 @@ def test_a_verb_that_comes_while_a_quota_is_lifted_is_done_without_a_call(
     lifts(faults, "b", True)
     faults.perform(throttle("b"), 2.0)
     (begun,) = done(faults, 1)
-    assert begun.fact["what"] == "throttle" and engine.quotas == [("emulate-r-b", -1)]
+    assert begun.report.verb == "throttle" and engine.quotas == [("emulate-r-b", -1)]
     lifts(faults, "b", False)
     assert engine.quotas[1:] == [("emulate-r-b", 5_000)]
 
@@ -227,10 +234,9 @@ def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
     play.begin()
     answers: list[tuple[str, AnyOrder]] = []
     play.wires.tell = lambda node, order: bool(answers.append((node, order)) or True)  # type: ignore[method-assign]
-    calls = [("lift_quota", 1), ("lower_quota", 1), ("lift_quota", 2)]
+    calls = [(True, 1), (False, 1), (True, 2)]
     play.wires.news += [
-        [Said("far", "", {"what": what, "now": time.monotonic(), "press": press})]
-        for what, press in calls
+        [Said("far", "", QuotaReport(lifted, press), time.monotonic())] for lifted, press in calls
     ]
     until = time.monotonic() + 10
     try:
@@ -242,7 +248,34 @@ def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
         play.runtime._engine.close()
         play.runtime._node_logs.close()
         play.load.end()
-    assert answers == [("far", QuotaAnswer(what, press)) for what, press in calls]
+    assert answers == [("far", QuotaAnswer(lifted, press)) for lifted, press in calls]
     name = f"emulate-{play.folder.run}-far"
     assert engine.quotas == [(name, -1), (name, 20_000), (name, -1)]
     assert not [record for record in play.view.records if "quota" in record["what"]]
+
+
+HOSTILE = [
+    DrawnReport("crash", "kill", "start", None),
+    DrawnReport("slow", "throttle", "unthrottle", 1.0, {}),
+    DrawnReport("slow", "throttle", "unthrottle", 1.0, {"factor": 1e308}),
+    DrawnReport("slow", "throttle", "unthrottle", 1.0, {"factor": "half"}),
+    VerbReport("reshape", "degrade", None, {"link": 7}),
+    VerbReport("reshape", "degrade", None, {"rate": "fast"}),
+    VerbReport("reshape", "degrade", None, {"delay": -9.0}),
+]
+
+
+@pytest.mark.parametrize("report", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_report_that_nobody_can_follow_is_text(tmp_path: Path, report: NodeReport) -> None:
+    play = Played(create("pair", tmp_path))
+    play.begin()
+    try:
+        for node in ("far", "server", "evaluator"):
+            play.hear(Said(node, f"line of {node}", report, time.monotonic()))
+        assert "line of far" in (play.folder.devices / "far.log").read_text()
+        assert "line of far" not in (play.folder.reports).read_text()
+    finally:
+        play.runtime._end_starts()
+        play.runtime._engine.close()
+        play.runtime._node_logs.close()
+        play.load.end()

@@ -17,6 +17,7 @@ from emulator.machine import host
 from emulator.machine.host import Load
 from emulator.node.orders import AnyOrder, StopPart
 from emulator.node.part.memory import Counts, cause
+from emulator.node.reports import ExitReport
 from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import run as conduct
 from emulator.runs.folder import RunFolder, create
@@ -356,7 +357,7 @@ def test_a_device_that_dies_before_the_start_ends_the_run_by_name(
 def test_a_supervisors_last_words_are_the_reason(play: Callable[..., Played]) -> None:
     run = play(event("die", exitCode="1"))
     run.begin()
-    run.hear(Said("far", "the network interface eth0 is gone", None), OutputEnded("far"))
+    run.hear(Said("far", "the network interface eth0 is gone"), OutputEnded("far"))
     (gone,) = read(run.folder.reports)
     assert gone["reason"].endswith("exit code 1: the network interface eth0 is gone")
 
@@ -365,9 +366,9 @@ def test_a_supervisors_last_words_are_the_reason(play: Callable[..., Played]) ->
 def test_a_run_ends_with_its_server_and_says_why(play: Callable[..., Played], node: str) -> None:
     run = play(event("die", exitCode="0"))
     run.begin()
-    report = {"what": "exit", "now": time.monotonic(), "code": -9, "cause": "host"}
+    report = ExitReport(-9, "host")
     with pytest.raises(DeploymentError, match=f"{node} ended unasked: killed by the kernel"):
-        run.hear(Said(node, "", report), OutputEnded(node))
+        run.hear(Said(node, "", report, time.monotonic()), OutputEnded(node))
     (gone,) = read(run.folder.reports)
     assert gone["node"] == node
 
@@ -378,8 +379,7 @@ def test_an_earlier_end_of_its_process_does_not_explain_that_of_a_container(
 ) -> None:
     run = play(*KILLED)
     run.begin()
-    report = {"what": "exit", "now": time.monotonic(), "code": -9, "cause": "host"}
-    run.hear(Said(node, "", {**report, "returns": True}))
+    run.hear(Said(node, "", ExitReport(-9, "host", returns=True), time.monotonic()))
     with pytest.raises(DeploymentError, match=f"{node} ended unasked: somebody ended its contain"):
         run.hear(OutputEnded(node))
     causes = [(record["node"], record["cause"]) for record in read(run.folder.reports)]

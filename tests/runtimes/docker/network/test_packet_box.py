@@ -1,11 +1,12 @@
 """The box of a run as the conductor sees it, with a made-up engine."""
 
-import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from docker.errors import NotFound
+from msgspec.json import encode
+from msgspec.structs import replace
 
 from emulator.errors import DeploymentError
 from emulator.runtimes.docker.configs import spec
@@ -13,6 +14,7 @@ from emulator.runtimes.docker.engine.exits import Exit
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.runtimes.docker.network import packet_box
 from emulator.runtimes.docker.network.packet_box import PacketBox
+from emulator.shaping.box.output_lines import LatenessLine
 
 
 class World:
@@ -46,7 +48,7 @@ class World:
         return f"devices/{node}.log ends with: {self.texts}"
 
     def hear(self, text: str) -> None:
-        self.box.hear(Said(spec.BOX, text, None), self.reports)
+        self.box.hear(Said(spec.BOX, text), self.reports)
 
 
 @pytest.fixture
@@ -71,12 +73,17 @@ def test_it_has_a_while_to_be_ready(world: World, monkeypatch: pytest.MonkeyPatc
 
 
 def test_its_lateness_is_reported_and_all_else_is_logged(world: World) -> None:
-    fact = {"box": "lateness", "time": 7.5, "p99": 0.1}
-    world.hear(json.dumps(fact))
-    for text in ("Traceback", '{"box": "gone", "link": "far"}', "7", " "):
+    late = LatenessLine(7.5, 40, 1e-4, 2e-3, max=0.01, dropped=3, links=2, cpu=0.02)
+    world.hear(encode(late).decode())
+    others = [
+        *("Traceback", '{"box": "gone", "link": "far"}', "7", "[" * 100_000),
+        *('{"box": "lateness", "time": 7.5}', '{"box": ["ready"]}', '{"box": "unknown"}'),
+        encode(replace(late, packets=-1)).decode(),
+    ]
+    for text in (*others, " "):
         world.hear(text)
-    assert world.late == [fact]
-    assert world.texts == ["Traceback", '{"box": "gone", "link": "far"}', "7"]
+    assert world.late == [late] and not world.box.ready
+    assert world.texts == others
 
 
 def test_its_end_is_the_end_of_the_run(world: World) -> None:
