@@ -63,7 +63,7 @@ def too_short(scenario: Scenario, step: StepTime | None) -> list[Finding]:
     apart = training.cutting == Sequential() and not isinstance(
         training.synchronization, ComputeGroups
     )
-    batch = step.seconds * _batches(scenario) if step and apart else 0.0
+    batch = step.seconds * scenario.mean_batches if step and apart else 0.0
     bounds = lower_bounds(scenario, first=True)
     times = {g.name: batch / g.core + bounds[g.name].seconds() for g in scenario.devices}
     fastest = min(times, key=times.__getitem__)
@@ -99,7 +99,7 @@ def slow_starts(scenario: Scenario, timeout: float = GATHERING) -> list[Finding]
 def _warning(
     scenario: Scenario, group: Group, step: StepTime, patience: Seconds, carried: float
 ) -> str:
-    compute = _batches(scenario) * step.seconds / group.core
+    compute = scenario.mean_batches * step.seconds / group.core
     if compute + carried <= patience:
         return ""
     return (
@@ -139,7 +139,7 @@ def _update_times(scenario: Scenario, step: StepTime | None) -> dict[str, float]
         share = training.synchronization.groups / len(scenario.nodes)
     bounds, times = lower_bounds(scenario), {}
     for group in scenario.devices:
-        compute = share * _batches(scenario) * step.seconds / group.core if step else 0.0
+        compute = share * scenario.mean_batches * step.seconds / group.core if step else 0.0
         parts = compute, bounds[group.name].seconds(share * training.batch_size)
         times[group.name] = sum(parts) if training.cutting == Sequential() else max(parts)
     return times
@@ -199,16 +199,9 @@ def _late_answers(scenario: Scenario) -> Iterable[Finding]:
             yield Finding("warning", "training.fully_connected", text)
 
 
-def _batches(scenario: Scenario) -> int:
-    """Return the number of mini-batches in a round of a device with a mean share of examples."""
-    training = scenario.training
-    examples = training.data.sizes["train"] // len(scenario.nodes)
-    return training.local.batches(examples, training.batch_size)
-
-
 def _work(scenario: Scenario) -> str:
     epochs = scenario.training.local.epochs
-    batches = f"{_batches(scenario):,} mini-batches"
+    batches = f"{scenario.mean_batches:,} mini-batches"
     return f"{counted(epochs, 'epoch')} ({batches})" if epochs else batches
 
 

@@ -154,6 +154,13 @@ class Scenario(Section):
         )
 
     @property
+    def mean_batches(self) -> int:
+        """Mini-batches between a model and its update, of a device with an equal share of the
+        training examples."""
+        examples = self.training.data.sizes["train"] // len(self.nodes)
+        return self.training.local.batches(examples, self.training.batch_size)
+
+    @property
     def dilation(self) -> float:
         """Time dilation of a run in containers. Raises TypeError while `auto` is unresolved."""
         dilation = self.time.dilation if self.time else 1.0

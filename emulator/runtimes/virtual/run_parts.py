@@ -108,7 +108,7 @@ def _sized_parts(scenario: Scenario, plan: Plan) -> RunParts:
     layout = assembly.held_layout(plan.worker, training.layout)
     codec, state = ExpectedSizeCodec(training.codec, layout), ConstantState(layout.size)
     batch_of = plan.worker.batch_of
-    learning = TrafficOnly(layout.size, codec, _steps(scenario), batch_of)
+    learning = TrafficOnly(layout.size, codec, scenario.mean_batches, batch_of)
     if cut is None:
         return RunParts(learning, codec, state)
     model = training.network
@@ -116,13 +116,3 @@ def _sized_parts(scenario: Scenario, plan: Plan) -> RunParts:
     exchange = cut_exchange(plan, part, ConstantState(model.layout.size - layout.size))
     passes = server_passes(scenario, cut, batch_of)
     return RunParts(learning, codec, state, exchange, SizedCoder(cut, model), passes)
-
-
-def _steps(scenario: Scenario) -> int:
-    """Return the mini-batches between a model and its update, for a run without a data split.
-
-    Every device counts as having an equal share of the training examples.
-    """
-    training = scenario.training
-    examples = training.data.sizes["train"] // len(scenario.nodes)
-    return training.local.batches(examples, training.batch_size)
