@@ -20,7 +20,6 @@ NOT_IMPORTED = {
     "emulator.node.part.measure_versions": "started by the measuring after a run",
     "emulator.node.part.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
-    "emulator.shaping.box.attach": "started by a sidecar of a foreign container",
     "emulator.shaping.probe": "started by a container",
     "emulator.costs.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learning.datasets.own.call_function": "started by the reader of functions",

@@ -15,8 +15,7 @@ from ..scenario.sections.devices import Group
 from ..scenario.sections.run_sections import AUTO, MOST_DILATION, TimeSection
 from ..schedules import Sequential
 from ..shaping.backend import Backend
-from ..shaping.full_packets import filled
-from ..shaping.tc import SUPERPACKET, segments
+from ..shaping.tc import SUPERPACKET, filled, segments
 from ..synchronization import Asynchronous
 from ..units import Rate
 from ..world.links.link import ETHERNET, SEGMENT, Side

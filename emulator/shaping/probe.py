@@ -17,8 +17,8 @@ from ..world.links.link import Link, Side
 from . import access, tc
 from .apply import apply
 from .backend import Backend
-from .command import Command
 from .features import Features
+from .command import Command
 
 _DEVICE = "probe504e"
 _PEER = "probe504f"

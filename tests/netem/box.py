@@ -21,7 +21,7 @@ TBF = Backend(rate="tbf", delay="packets", loss="box", cut="nftables")
 BARE = Backend(rate="box", delay="packets", loss="box", cut="nftables")
 """Of a kernel without tbf: the box shapes the rates."""
 
-ATTACH = ("-m", "emulator.shaping.box.attach")
+ATTACH = ("-m", "tests.netem.attaching")
 
 
 @dataclass

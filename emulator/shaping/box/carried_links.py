@@ -9,9 +9,8 @@ from ... import chance
 from .carried_link import CarriedLink
 from .departure_watch import is_watch
 from .frame_loop import FrameLoop
-from .lateness import Lateness
 from .link_request import LinkRequest, RefusedRequestError
-from .output_lines import GoneLine, OutputLines
+from .output_lines import GoneLine, Lateness, OutputLines
 from .tap import device
 
 MOST_LINKS = 4096

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import count
 
-from .carried_link import CarriedLink
-from .lane import Lane, LinkGoneError
+from .carried_link import CarriedLink, Lane, LinkGoneError
 
 READS = (1, 3, 12, 48)
 """Most frames read from a lane each time that it has some, in a round: few at first, as a read that

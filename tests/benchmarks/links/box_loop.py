@@ -13,11 +13,10 @@ from random import Random
 from statistics import median
 from typing import Any, cast
 
-from emulator.shaping.box.carried_link import CarriedLink
+from emulator.shaping.box.carried_link import CarriedLink, Lane
 from emulator.shaping.box.direction import Direction
 from emulator.shaping.box.frame_loop import FrameLoop
-from emulator.shaping.box.lane import Lane
-from emulator.shaping.box.lateness import Lateness
+from emulator.shaping.box.output_lines import Lateness
 from emulator.units import Seconds
 from emulator.world.links.link import Side
 

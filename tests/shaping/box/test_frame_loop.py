@@ -9,7 +9,7 @@ import pytest
 
 from emulator.shaping.box import frame_loop
 from emulator.shaping.box.frame_loop import PULSE, FrameLoop
-from emulator.shaping.box.lateness import BIN, Lateness
+from emulator.shaping.box.output_lines import BIN, Lateness
 
 
 class _Lane:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.shaping.box.lateness import BIN, Lateness
+from emulator.shaping.box.output_lines import BIN, Lateness
 
 
 def test_without_frames_all_is_zero() -> None:

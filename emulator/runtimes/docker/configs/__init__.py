@@ -29,7 +29,7 @@ from ....scenario.timeouts import answer_timeout, slowest_exchange
 from ....shaping import access, gateway
 from ....shaping.backend import Backend, boxed
 from ....shaping.dilated_link import dilated, dilated_side
-from ....shaping.full_packets import filled
+from ....shaping.tc import filled
 from ....transport.secrets import AllowList, Secret
 from ....units import Rate
 from ....world.emulated_clock import EmulatedClock

@@ -12,10 +12,10 @@ from docker.errors import NotFound
 from emulator.errors import DeploymentError, HostError
 from emulator.runtimes.docker.engine import owners
 from emulator.runtimes.docker.network import foreign_links, link_removal
-from emulator.shaping.box import carried_link, carried_links, lane
+from emulator.shaping.features import Features
+from emulator.shaping.box import carried_link, carried_links
 from emulator.shaping.box.carried_links import CarriedLinks
 from emulator.shaping.box.link_request import LinkRequest
-from emulator.shaping.features import Features
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links import reshaping
 from emulator.world.links.link import Link, Side
@@ -243,7 +243,7 @@ def _lost(monkeypatch: pytest.MonkeyPatch, name: str, **options: Any) -> list[li
     monkeypatch.setattr(carried_links, "device", str)
     monkeypatch.setattr(carried_links, "is_watch", lambda end: True)
     monkeypatch.setattr(carried_link, "hand_over", lambda end, form: None)
-    monkeypatch.setattr(lane, "call_flags", lambda end: 0)
+    monkeypatch.setattr(carried_link, "call_flags", lambda end: 0)
     output: Any = None
     links = CarriedLinks(seed, lambda: 0.0, output)
     ends = [*os.pipe(), os.open(os.devnull, os.O_RDONLY)]

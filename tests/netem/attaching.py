@@ -1,4 +1,4 @@
-"""Attachment to the box as a program, for a sidecar in the network of a foreign container.
+"""Attachment to the box as a program in a lab's node.
 
 The program attaches the network and ends; the link stays. With `--changing` the program then reads
 links from standard input, one line of JSON each, and puts each in the place of the former link. It
@@ -11,11 +11,11 @@ import json
 import socket
 import sys
 
-from ...errors import DeploymentError
-from ...world.links import reshaping
-from ...world.links.link import Link
-from ..backend import Backend
-from .attachment import attach, change, connect, detach
+from emulator.errors import DeploymentError
+from emulator.shaping.backend import Backend
+from emulator.shaping.box.attachment import attach, change, connect, detach
+from emulator.world.links import reshaping
+from emulator.world.links.link import Link
 
 
 def main() -> int:
@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python3 -m emulator.shaping.box.attach")
+    parser = argparse.ArgumentParser(prog="python3 -m tests.netem.attaching")
     parser.add_argument("--socket", required=True, help="socket of the box")
     parser.add_argument("--name", required=True, help="name of the link in the box's reports")
     parser.add_argument("--link", required=True, help="link as JSON in base units")
