@@ -59,7 +59,6 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "jinja2": set(),
     "msgspec": {
         *{"core", "node", "log", "transport", "sweeps/studies/entries.py"},
-        "shaping/box/output_lines.py",
         *{"plugins/stateful.py", "modulation/history.py"},  # values that wait in a state
     },
     "socket": {

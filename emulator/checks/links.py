@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ..scenario import Scenario
 from ..scenario.timeline.link_changes import link_moments
-from ..shaping.bounds import SLOWEST, out_of_bounds
+from ..shaping.playable_link import SLOWEST, out_of_bounds
 from ..units import Rate
 from ..world.laws import Fixed, Law, Uniform
 from ..world.links.link import ETHERNET, WAYS, Side

@@ -9,7 +9,7 @@ from ..errors import HostError
 from ..learning.learners.export import tensorflow_version
 from ..learning.models import OwnModel
 from ..log.verdicts.host_shortage import OFTEN, SUBJECT
-from ..machine import congestion
+from ..machine import kernel
 from ..machine.host import lacks_containers
 from ..scenario import Demand, Scenario
 from ..scenario.demand import PORTS, worker_memory
@@ -32,7 +32,7 @@ def containers_here() -> list[Finding]:
 
 def congestion_control(scenario: Scenario) -> Iterator[Finding]:
     """Refuse a congestion control that this host's kernel does not give to containers."""
-    if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):
+    if scenario.tcp is not None and (why := kernel.congestion_refusal(scenario.tcp.congestion)):
         yield refusal("tcp.congestion", why, HostError)
 
 

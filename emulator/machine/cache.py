@@ -1,12 +1,10 @@
 """Cache folder for downloads and derived files, kept between runs."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ..errors import HostError
 
@@ -34,6 +32,8 @@ def scratch() -> Iterator[Path]:
     block runs must get the folder as their TMPDIR, too: `pip` unpacks there. Raises HostError if
     the cache folder cannot be written.
     """
+    from tempfile import TemporaryDirectory  # late, as `rmtree`: most commands need only the paths
+
     root = cache("scratch")
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -48,10 +48,12 @@ def scratch() -> Iterator[Path]:
 
 def _remove_left(root: Path, before: float) -> None:
     """Remove the folders in `root` that killed processes have left, `before` a time in seconds."""
+    from shutil import rmtree
+
     for folder in root.iterdir():
         with suppress(FileNotFoundError):  # removed by its own process
             if folder.stat().st_mtime < before:
-                shutil.rmtree(folder, ignore_errors=True)
+                rmtree(folder, ignore_errors=True)
 
 
 def made_again(place: Path, reason: str, *, kept: Path | None = None) -> None:

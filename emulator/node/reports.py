@@ -1,7 +1,8 @@
-"""Reports: lines of JSON from a part to its supervisor, and from a supervisor to the conductor.
+"""Reports: lines of JSON from a part to its supervisor, and from supervisors to the conductor.
 
-A part speaks by a pipe of its own, a supervisor by standard output. Neither is trusted: a line that
-is no report, of a kind that nobody knows or with a value out of bounds, is text for a log.
+A part speaks by a pipe of its own, a supervisor and the box by standard output. None is trusted: a
+line that is no report, of a kind that nobody knows or with a value out of bounds, is text for a
+log.
 """
 
 import os
@@ -220,9 +221,36 @@ class Stamped(msgspec.Struct, frozen=True):
     report: NodeReport
 
 
+class BoxLine(
+    msgspec.Struct,
+    frozen=True,
+    tag_field="box",
+    tag=lambda name: name.removesuffix("Line").lower(),
+):
+    """A line of the box, which names the kind."""
+
+
+class ReadyLine(BoxLine, frozen=True):
+    """The box takes requests."""
+
+
+class LatenessLine(BoxLine, frozen=True):
+    """How late frames left the box since the line before, in the fields of a `LatenessRecord`."""
+
+    time: float
+    """The host's monotonic clock."""
+    packets: Count
+    p50: Amount
+    p99: Amount
+    max: Amount
+    dropped: Count
+    cpu: Amount
+
+
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Stamped).decode
 _decode_part = msgspec.json.Decoder(PartReport).decode
+_decode_box = msgspec.json.Decoder(ReadyLine | LatenessLine).decode
 
 NO_REPORT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Errors that the decoder raises for a line that is no report."""
@@ -243,6 +271,14 @@ def decode_part(line: bytes) -> PartReport | None:
     except NO_REPORT as error:
         text = line[:200].decode(errors="replace")
         print(f"no report of a part ({error}): {text}", file=sys.stderr, flush=True)
+        return None
+
+
+def decode_box(line: str) -> ReadyLine | LatenessLine | None:
+    """Return the `line` of the box; None if it is another line."""
+    try:
+        return _decode_box(line)
+    except NO_REPORT:
         return None
 
 

@@ -14,7 +14,7 @@ from collections import deque
 from typing import Any
 
 from ..errors import DeploymentError
-from ..machine.open_files import raise_limit
+from ..machine.kernel import raise_limit
 from ..world import verbs
 from ..world.battery import BatteryConstants
 from ..world.powers import perform

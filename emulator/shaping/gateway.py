@@ -26,9 +26,8 @@ from ..world.links.bottleneck import SharedLink, SharedSide
 from ..world.links.link import ETHERNET, Link, Side
 from . import access, tc
 from .backend import Backend
-from .bounds import playable
 from .command import Command
-from .dilated_link import dilated_side
+from .playable_link import dilated_side, playable
 
 UP, DOWN = "ifb-up", "ifb-down"
 """Devices with the queues of both directions."""

@@ -15,10 +15,9 @@ from ..errors import DeploymentError
 from ..units import Fraction, Rate, Seconds
 from ..world.links.link import Link, Side
 from . import access, tc
-from .apply import apply
 from .backend import Backend
+from .command import Command, apply
 from .features import Features
-from .command import Command
 
 _DEVICE = "probe504e"
 _PEER = "probe504f"

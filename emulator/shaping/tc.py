@@ -37,7 +37,7 @@ from ..units import Rate, Seconds
 from ..world.links.link import ETHERNET, Link, Side
 from .backend import Backend
 from .command import Command
-from .dilated_link import DilatedSide
+from .playable_link import DilatedSide
 
 HANDLE = 0x504E
 """Handle of our root qdisc, by which `clear` recognizes it."""

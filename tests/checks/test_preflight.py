@@ -15,7 +15,7 @@ from emulator.checks.finding import Finding, Situation
 from emulator.checks.preflight import CHECKS, DECISIVE, STAGES, findings, preflight, warnings
 from emulator.errors import HostError
 from emulator.learning.models.own_model import OwnModel
-from emulator.machine import congestion
+from emulator.machine import kernel
 from emulator.machine.host import Host
 from emulator.scenario import Scenario, load
 from emulator.sweeps.studies import STUDIES, Entry, Study, play_study
@@ -80,7 +80,7 @@ def _lacking(name: str, why: str, *overrides: str) -> Any:
 
 
 def _no_control(folder: Path, patch: pytest.MonkeyPatch) -> Scenario:
-    patch.setattr(congestion, "refusal", lambda control: f"no {control} here")
+    patch.setattr(kernel, "congestion_refusal", lambda control: f"no {control} here")
     return small(overrides=("tcp={congestion: bbr}",))
 
 

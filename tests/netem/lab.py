@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from emulator.shaping.apply import apply
-from emulator.shaping.command import Command
+from emulator.shaping.command import Command, apply
 
 Way = Literal["up", "down"]
 FLOW = str(Path(__file__).with_name("flow.py"))

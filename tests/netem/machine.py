@@ -18,7 +18,7 @@ MODULES = (
 )
 OURS = (
     *("emulator/__init__.py", "emulator/chance.py", "emulator/errors.py", "emulator/units.py"),
-    *("emulator/machine/__init__.py", "emulator/machine/open_files.py"),
+    *("emulator/machine/__init__.py", "emulator/machine/kernel.py"),
 )
 UNUSED = ("test", "site-packages", "dist-packages", "ensurepip", "idlelib", "lib2to3", "config-*")
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from emulator.shaping import gateway
-from emulator.shaping.apply import apply
 from emulator.shaping.backend import Backend
-from emulator.shaping.command import Command
+from emulator.shaping.command import Command, apply
 from emulator.world.links.bottleneck import SharedLink
 from tests.netem.lab import FLOW, Stream, Way
 

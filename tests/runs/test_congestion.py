@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.checks.preflight import preflight
-from emulator.machine import congestion
+from emulator.machine import kernel
 from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.scenario import dump, loads
@@ -14,7 +14,7 @@ from tests.runtimes.docker.configs.test_configs import configs
 
 
 @pytest.fixture(autouse=True)
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host whose default is bbr, and which allows containers reno only."""
     for name, words in {
         "tcp_congestion_control": "bbr",
@@ -22,7 +22,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "tcp_available_congestion_control": "reno cubic bbr",
     }.items():
         (tmp_path / name).write_text(words + "\n")
-    monkeypatch.setattr(congestion, "_FOLDER", tmp_path)
+    monkeypatch.setattr(kernel, "PARAMETERS", tmp_path)
 
 
 def _refused(control: str) -> list[str]:
@@ -32,7 +32,7 @@ def _refused(control: str) -> list[str]:
 
 
 def test_what_containers_may_have_is_the_default_and_what_is_allowed() -> None:
-    assert congestion.choices() == ["bbr", "reno"]
+    assert kernel.congestion_choices() == ["bbr", "reno"]
     assert _refused("reno") == _refused("bbr") == []
 
 

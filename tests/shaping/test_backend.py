@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 from emulator.errors import DeploymentError, HostError
-from emulator.shaping.apply import apply
 from emulator.shaping.backend import Backend, Delay, boxed, choose
+from emulator.shaping.command import Command, apply
 from emulator.shaping.features import Features
-from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
 from emulator.world.links.loss_models import Gemodel, LossModel

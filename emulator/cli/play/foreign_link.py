@@ -105,7 +105,7 @@ def read_link(profile: str | None, up: str | None, down: str | None) -> "Link":
 
 def _unplayable(link: "Link") -> "Iterator[str]":
     """Yield a line for each key of `link` that a foreign container's link cannot have."""
-    from ...shaping.bounds import out_of_bounds
+    from ...shaping.playable_link import out_of_bounds
 
     for way, side in (("up", link.up), ("down", link.down)):
         if side.setup:

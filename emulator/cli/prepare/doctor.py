@@ -146,12 +146,12 @@ def _rate(features: "Features") -> str:
 
 def _tcp() -> Diagnosis:
     """Return the congestion control of containers, and the others that a scenario can name."""
-    from ...machine import congestion
+    from ...machine import kernel
     from ...scenario.sections.run_sections import Congestion
 
-    refusals = {control: congestion.refusal(control) for control in get_args(Congestion)}
+    refusals = {control: kernel.congestion_refusal(control) for control in get_args(Congestion)}
     choice = " or ".join(control for control, refusal in refusals.items() if not refusal)
-    found = f"{congestion.default()}; a scenario may choose {choice}"
+    found = f"{kernel.default_congestion()}; a scenario may choose {choice}"
     return Diagnosis("tcp", True, found, "; ".join(filter(None, refusals.values())), optional=True)
 
 

@@ -10,7 +10,7 @@ import math
 from ...shaping import access
 from ...shaping.backend import Backend
 from ...shaping.command import Command
-from ...shaping.dilated_link import dilated, dilated_side
+from ...shaping.playable_link import dilated, dilated_side
 from ...units import Seconds
 from ...world.links import reshaping
 from ...world.links.bottleneck import SharedLink, SharedSide

@@ -6,7 +6,7 @@ from ...errors import DeploymentError
 from ...shaping.backend import Backend
 from ...shaping.box import attachment
 from ...shaping.box.token_bucket import box_shapes
-from ...shaping.dilated_link import dilated, dilated_side
+from ...shaping.playable_link import dilated, dilated_side
 from ...world.links import reshaping
 from ...world.links.link import WAYS, Link
 from ..config import BOX, Boxed

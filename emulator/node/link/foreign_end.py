@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from ...errors import DeploymentError
 from ...shaping import access
-from ...shaping.apply import apply
 from ...shaping.backend import Backend, boxed
 from ...shaping.box import attachment
+from ...shaping.command import apply
 from ...world.links import reshaping
 from ...world.links.link import Link
 from ..config import BOX

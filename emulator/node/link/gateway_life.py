@@ -13,7 +13,7 @@ import sys
 from typing import NoReturn
 
 from ...errors import DeploymentError
-from ...shaping.apply import apply
+from ...shaping.command import apply
 from ...shaping.gateway import DEVICE
 from ..config import NodeConfig
 from ..fidelity.bottleneck_meter import BottleneckMeter

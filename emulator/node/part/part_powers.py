@@ -5,8 +5,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
-from ...shaping.apply import apply
-from ...shaping.command import Command
+from ...shaping.command import Command, apply
 from ...transport.wake_up import wake_queues
 from ...world.fault_counts import FaultCounts
 from ...world.links import reshaping

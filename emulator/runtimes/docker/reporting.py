@@ -14,6 +14,7 @@ from ...node.reports import (
     DrawnReport,
     ExitReport,
     FailedReport,
+    LatenessLine,
     LostReport,
     NodeReport,
     QuotaReport,
@@ -23,7 +24,6 @@ from ...node.reports import (
     VerbReport,
 )
 from ...runs.conductor import RunView
-from ...shaping.box.output_lines import LatenessLine
 from ...world import verbs
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ...errors import shortened, suggestion
-from ...shaping.bounds import FASTEST
+from ...shaping.playable_link import FASTEST
 from ...units import Fraction, Rate
 from ...world.faults import Scheduled
 from ...world.links.link import SILENT, WAYS, Link, Side

@@ -7,9 +7,9 @@ import signal
 import time
 from pathlib import Path
 
-from ...machine.open_files import raise_limit
+from ...machine.kernel import raise_limit
 from .carried_links import CarriedLinks
-from .output_lines import LatenessLine, OutputLines, ReadyLine
+from .output_lines import OutputLines
 from .request_socket import RequestSocket
 
 TICK = 1e-3
@@ -45,7 +45,7 @@ def serve(socket: Path, seed: int, report_every: float, tick: float) -> None:
     realtime = _hurry()
     gc.freeze()
     gc.disable()  # a collection would stop all links; frames make no cycles
-    output.write(ReadyLine(realtime))
+    output.write({"box": "ready", "realtime": realtime})
     reported, used = time.monotonic(), time.process_time()
     while not ended:
         links.loop.round(reported + report_every)
@@ -54,8 +54,8 @@ def serve(socket: Path, seed: int, report_every: float, tick: float) -> None:
             before, used = used, time.process_time()
             summary = links.lateness.summary()
             counts = {"dropped": links.dropped(), "links": len(links)}
-            cpu = round(used - before, 6)
-            output.write(LatenessLine(round(now, 6), **summary, **counts, cpu=cpu))
+            facts = {"time": round(now, 6), **summary, **counts, "cpu": round(used - before, 6)}
+            output.write({"box": "lateness", **facts})
             busy = used - before > BUSY * (now - reported)
             links.loop.tick = tick if busy else 0.0
             requests.accept_again()

@@ -14,9 +14,10 @@ from typing import Any
 from ...errors import DeploymentError
 from ...world.links.link import Link, Side
 from .. import tc
-from ..apply import apply
 from ..backend import Backend
-from . import addressing, departure_watch, link_request, rewiring, tap
+from ..command import apply
+from . import departure_watch, link_request, rewiring, tap
+from .rewiring import Addressing
 
 TIMEOUT = 30.0
 """Longest time in seconds for which the box may owe an answer."""
@@ -47,7 +48,7 @@ def attach(
     beyond: Iterable[Side] = (),
     *,
     changing: bool = False,
-) -> addressing.Addressing:
+) -> Addressing:
     """Put `device` of this network behind `link`, which the box carries under `name`.
 
     `beyond` are the sides of far ends that outgoing packets pass; `changing`: whether `change` may
@@ -55,7 +56,7 @@ def attach(
     network is as before.
     """
     segments = 1 if changing else tc.segments(link.up, beyond, backend)
-    before = addressing.read(device)
+    before = rewiring.read_addressing(device)
     ends: list[int] = []
     try:
         ends.append(tap.make(rewiring.WAN))
@@ -75,7 +76,7 @@ def attach(
     return before
 
 
-def _join_wire(before: addressing.Addressing) -> None:
+def _join_wire(before: Addressing) -> None:
     """Join the wire and the TAP at its side by the better of two ways that the kernel has."""
     try:
         apply(rewiring.redirect())
@@ -97,20 +98,18 @@ def report(box: socket.socket, name: str) -> dict[str, Any]:
     return _ask(box, link_request.encode("report", name))
 
 
-def detach(
-    box: socket.socket, name: str, before: addressing.Addressing, device: str = "eth0"
-) -> None:
+def detach(box: socket.socket, name: str, before: Addressing, device: str = "eth0") -> None:
     """Undo `attach`: `device` is the container's own device again. Raises DeploymentError.
 
     `before` is the addressing that `attach` returned, which is given back if the box is dead: the
     device and its addresses died with the box.
     """
     with suppress(DeploymentError):
-        before = addressing.read(device)
+        before = rewiring.read_addressing(device)
     with suppress(DeploymentError):  # of a dead box; of another refusal the check below tells
         _ask(box, link_request.encode("detach", name))
     apply(rewiring.restore(before, device))
-    found = addressing.read(device)
+    found = rewiring.read_addressing(device)
     if found.addresses != before.addresses:
         given = ", ".join(found.addresses) or "no address"
         raise DeploymentError(f"{device} is not as it was: it has {given}")

@@ -10,7 +10,7 @@ from .carried_link import CarriedLink
 from .departure_watch import is_watch
 from .frame_loop import FrameLoop
 from .link_request import LinkRequest, RefusedRequestError
-from .output_lines import GoneLine, Lateness, OutputLines
+from .output_lines import Lateness, OutputLines
 from .tap import device
 
 MOST_LINKS = 4096
@@ -107,7 +107,7 @@ class CarriedLinks:
     def _gone(self, link: CarriedLink) -> None:
         """End a link without a network, and print its name."""
         self._end(link)
-        self._output.write(GoneLine(link.name))
+        self._output.write({"box": "gone", "link": link.name})
 
     def _end(self, link: CarriedLink) -> None:
         self.loop.drop(link)

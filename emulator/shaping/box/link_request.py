@@ -11,8 +11,7 @@ from ...units import Fraction
 from ...world.links import reshaping
 from ...world.links.delay_draws import QUANTILES
 from ...world.links.link import Link, Side
-from ..bounds import out_of_bounds
-from ..dilated_link import dilation_of, slowed
+from ..playable_link import dilation_of, out_of_bounds, slowed
 
 LARGEST_REQUEST = 32_768
 """Most bytes of a request."""

@@ -1,65 +1,16 @@
-"""JSON lines on the standard output of the box, and the lateness of frames, which they report."""
+"""JSON lines on the standard output of the box, and the lateness of frames, which they report.
 
+The conductor reads them as the `BoxLine`s of `node/reports.py`; the box itself runs without any
+library.
+"""
+
+import json
 import os
 from collections import deque
-from typing import Annotated, Any, TypeAlias
-
-import msgspec
-from msgspec import Meta
+from typing import Any
 
 MOST_WAITING = 1000
 """Most lines that wait for a slow reader; later lines push out the earliest."""
-
-_Count: TypeAlias = Annotated[int, Meta(ge=0, lt=1 << 62)]
-_Seconds: TypeAlias = Annotated[float, Meta(ge=0)]
-
-
-class BoxLine(
-    msgspec.Struct,
-    frozen=True,
-    tag_field="box",
-    tag=lambda name: name.removesuffix("Line").lower(),
-):
-    """A line of the box; it names the kind."""
-
-
-class ReadyLine(BoxLine, frozen=True):
-    """The box takes requests."""
-
-    realtime: bool = False
-    """Whether the box runs before all ordinary processes."""
-
-
-class LatenessLine(BoxLine, frozen=True):
-    """How late the frames left since the line before, in the fields of a `LatenessRecord`."""
-
-    time: float
-    """The host's monotonic clock."""
-    packets: _Count
-    p50: _Seconds
-    p99: _Seconds
-    max: _Seconds
-    dropped: _Count
-    links: _Count
-    cpu: _Seconds
-
-
-class GoneLine(BoxLine, frozen=True):
-    """A link has gone as its network was removed."""
-
-    link: str
-
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(ReadyLine | LatenessLine | GoneLine).decode
-
-
-def decode(line: str) -> ReadyLine | LatenessLine | GoneLine | None:
-    """Return the `line` of a box; None if it is other text."""
-    try:
-        return _decode(line)
-    except (msgspec.MsgspecError, RecursionError):
-        return None
 
 
 class OutputLines:
@@ -70,9 +21,9 @@ class OutputLines:
         self._waiting: deque[bytes] = deque(maxlen=MOST_WAITING)
         os.set_blocking(descriptor, False)
 
-    def write(self, line: BoxLine) -> None:
+    def write(self, line: dict[str, Any]) -> None:
         """Write `line`, after the lines that wait."""
-        self._waiting.append(_encode(line) + b"\n")
+        self._waiting.append(json.dumps(line).encode() + b"\n")
         while self._waiting:
             try:
                 # shorter than PIPE_BUF, so a pipe takes the whole line or nothing

@@ -12,7 +12,7 @@ from ...units import Rate
 from ...world.links.link import Side
 from .. import tc
 from ..backend import Backend
-from ..bounds import FASTEST
+from ..playable_link import FASTEST
 from .tap import wire_bytes
 
 Left = tuple[float, int, bytes, bool]

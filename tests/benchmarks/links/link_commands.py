@@ -6,9 +6,8 @@ unshare -n .venv/bin/python -m tests.benchmarks.links.link_commands
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 from emulator.shaping import access
-from emulator.shaping.apply import apply
 from emulator.shaping.backend import Backend
-from emulator.shaping.command import Command
+from emulator.shaping.command import Command, apply
 from emulator.units import Fraction, Rate
 from emulator.world.links.link import Link, Side
 

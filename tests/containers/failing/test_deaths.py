@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from emulator.machine.memory_files import room_in_memory
+from emulator.machine.kernel import room_in_memory
 from emulator.runtimes.docker.images.node_image import require
 from emulator.scenario import demand, loads
 from tests.containers.conftest import EMULATE, TINY, Outcome, until

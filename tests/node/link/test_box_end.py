@@ -11,7 +11,7 @@ from emulator.node.link.box_end import BoxEnd
 from emulator.shaping.backend import Backend
 from emulator.shaping.box import attachment
 from emulator.shaping.box.direction import Direction
-from emulator.shaping.dilated_link import dilated_side
+from emulator.shaping.playable_link import dilated_side
 from emulator.units import Rate
 from emulator.world.links import reshaping
 from emulator.world.links.link import Link, Side

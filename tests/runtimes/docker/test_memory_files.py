@@ -6,7 +6,7 @@ from shutil import disk_usage
 
 import pytest
 
-from emulator.machine.memory_files import room_in_memory
+from emulator.machine.kernel import room_in_memory
 from emulator.runs.folder import RunFolder
 from emulator.runtimes.docker.configs import prepare
 from emulator.runtimes.docker.configs.prepare import Prepared

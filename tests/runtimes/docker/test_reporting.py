@@ -14,6 +14,7 @@ from emulator.node.config import Delay
 from emulator.node.reports import (
     DelayReport,
     DrawnReport,
+    LatenessLine,
     NodeReport,
     QuotaReport,
     RecordReport,
@@ -22,7 +23,6 @@ from emulator.node.reports import (
 from emulator.runtimes.docker.engine.stdio import Said
 from emulator.runtimes.docker.host_log import HostLog
 from emulator.runtimes.docker.reporting import Reports
-from emulator.shaping.box.output_lines import LatenessLine
 from emulator.world.emulated_clock import EmulatedClock
 from tests.fakes.plain_records import full, plain
 from tests.fakes.virtual_world import Onlooker
@@ -82,9 +82,9 @@ SECOND: dict[str, Any] = {
 
 
 def test_how_late_packets_were_is_a_record_of_the_run_s_time(reports: Reports, logs: Logs) -> None:
-    reports.late(LatenessLine(99.5, links=2, **SECOND))
+    reports.late(LatenessLine(99.5, **SECOND))
     reports.begin(100.0)
-    reports.late(LatenessLine(101.5, links=2, **SECOND))
+    reports.late(LatenessLine(101.5, **SECOND))
     assert list(map(plain, logs.records)) == [{"at": 1.5, "what": "lateness", **SECOND}]
 
 

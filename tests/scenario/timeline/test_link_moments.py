@@ -12,9 +12,8 @@ from emulator.node.link.access_link import AccessLink, reshaping_of
 from emulator.scenario import Scenario, loads
 from emulator.scenario.timeline.link_changes import link_faults
 from emulator.shaping.backend import Backend
-from emulator.shaping.bounds import out_of_bounds
 from emulator.shaping.box.link_request import decode, encode
-from emulator.shaping.dilated_link import dilated
+from emulator.shaping.playable_link import dilated, out_of_bounds
 from emulator.world.links.link_course import link_course
 from emulator.world.links.reshaping import reshaped
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from emulator.shaping import tc
 from emulator.shaping.box.direction import MOST_ROOM, UNRATED_ROOM, Direction, room
 from emulator.shaping.box.token_bucket import WHOLE
-from emulator.shaping.dilated_link import dilated_side
+from emulator.shaping.playable_link import dilated_side
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Side
 from emulator.world.links.loss_models import Gemodel, LossModel

@@ -14,7 +14,7 @@ from emulator.shaping.box.link_request import (
     decode,
     encode,
 )
-from emulator.shaping.dilated_link import dilated
+from emulator.shaping.playable_link import dilated
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links import reshaping
 from emulator.world.links.link import Link, Side

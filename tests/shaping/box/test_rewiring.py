@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from emulator.shaping.backend import Backend
 from emulator.shaping.box import rewiring
-from emulator.shaping.box.addressing import Addressing, parse
+from emulator.shaping.box.rewiring import Addressing, parse_addressing
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
@@ -26,7 +26,7 @@ fe80::/64 proto kernel metric 256 pref medium
 multicast ff00::/8 dev eth0 proto kernel metric 256 pref medium
 default via fd00::1 metric 1024 pref medium
 """
-OURS = parse(SHOWN, ROUTES, ROUTES6)
+OURS = parse_addressing(SHOWN, ROUTES, ROUTES6)
 
 
 def _text(commands: list[Command]) -> str:

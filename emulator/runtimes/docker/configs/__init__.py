@@ -28,7 +28,7 @@ from ....scenario.timeline.link_changes import reshaped_links, start_draw
 from ....scenario.timeouts import answer_timeout, slowest_exchange
 from ....shaping import access, gateway
 from ....shaping.backend import Backend, boxed
-from ....shaping.dilated_link import dilated, dilated_side
+from ....shaping.playable_link import dilated, dilated_side
 from ....shaping.tc import filled
 from ....transport.secrets import AllowList, Secret
 from ....units import Rate

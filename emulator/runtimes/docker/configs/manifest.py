@@ -4,7 +4,7 @@ from typing import Any
 
 from docker import DockerClient
 
-from ....machine import congestion
+from ....machine import kernel
 from ....machine.host import Host
 from ....scenario import Scenario
 from ....shaping.backend import Backend
@@ -29,7 +29,7 @@ def facts(
         "engine": engine["Version"],
         "endpoint": endpoint().plain(),
         "shaping": backend.plain(),
-        "tcp": scenario.tcp.congestion if scenario.tcp else congestion.default(),
+        "tcp": scenario.tcp.congestion if scenario.tcp else kernel.default_congestion(),
         "encrypted": scenario.server.encrypt,
         **bottlenecks(scenario, backend),
         **({} if scenario.time is None else {"dilation": scenario.dilation}),

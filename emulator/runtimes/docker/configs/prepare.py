@@ -10,8 +10,8 @@ from pathlib import Path
 from ....costs.layer_costs import first_costs
 from ....learning.datasets import shard
 from ....learning.models import OwnModel
-from ....machine import congestion, packet_sizes
-from ....machine.memory_files import room_in_memory
+from ....machine import kernel
+from ....machine.kernel import room_in_memory
 from ....node import config
 from ....runs.data_split import DataSplit
 from ....runs.folder import RunFolder
@@ -138,15 +138,15 @@ class Prepared:
             congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,
             boxed=name in self.configs.boxed,
-            full_packets=name in self.configs.filling and packet_sizes.settable(),
+            full_packets=name in self.configs.filling and kernel.fills_packets(),
             files=self.files,
         )
 
     @cached_property
     def _congestion(self) -> str | None:
         """The congestion control to set; None for the host's, which need not be allowed."""
-        tcp = self.scenario.tcp
-        return None if tcp is None or tcp.congestion == congestion.default() else tcp.congestion
+        wanted = self.scenario.tcp and self.scenario.tcp.congestion
+        return None if wanted is None or wanted == kernel.default_congestion() else wanted
 
     @property
     def _kept(self) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from docker.types import IPAMConfig, IPAMPool
 
-from ....machine import congestion, packet_sizes
+from ....machine import kernel
 from ....node import config
 from ....world.cpu_quota import PERIOD
 from ....world.roles import EVALUATOR, SERVER
@@ -288,8 +288,8 @@ def _limits(files: int | None) -> list[dict[str, Any]]:
 
 
 def _sysctls(wanted: Container) -> dict[str, str]:
-    control = {} if wanted.congestion is None else {congestion.SETTING: wanted.congestion}
-    packets = packet_sizes.FULL if wanted.full_packets else {}
+    control = {} if wanted.congestion is None else {kernel.CONGESTION: wanted.congestion}
+    packets = kernel.FULL_PACKETS if wanted.full_packets else {}
     return {**SYSCTLS, **control, **packets}
 
 

@@ -14,7 +14,7 @@ from docker.errors import APIError
 
 from ....errors import DeploymentError, HostError
 from ....machine.cache import cache
-from ....machine.open_files import raise_limit
+from ....machine.kernel import raise_limit
 from ....node import config
 from ....runs.folder import new_id
 from ....scenario import Device, Scenario, Timed

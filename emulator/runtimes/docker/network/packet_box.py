@@ -7,8 +7,7 @@ from docker import DockerClient
 from docker.errors import NotFound
 
 from ....errors import DeploymentError
-from ....shaping.box import output_lines
-from ....shaping.box.output_lines import LatenessLine, ReadyLine
+from ....node.reports import LatenessLine, ReadyLine, decode_box
 from ....world.emulated_clock import UNDILATED
 from ..configs import spec
 from ..engine.client import refusals
@@ -34,7 +33,7 @@ class PacketBox:
         """Take a line of the box, or its end. Raises DeploymentError if the box is dead."""
         if isinstance(news, OutputEnded):
             raise DeploymentError(self._obituary())
-        match output_lines.decode(news.text):
+        match decode_box(news.text):
             case ReadyLine():
                 self.ready = True
             case LatenessLine() as line:

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from emulator.machine import packet_sizes
+from emulator.machine import kernel
 from emulator.node.link.access_link import AccessLink
 from emulator.runtimes.docker.configs import NodeConfigs, spec
 from emulator.runtimes.docker.configs.prepare import Prepared
 from emulator.runtimes.docker.engine.engine_faults import UNLIMITED, ContainerPowers
 from emulator.shaping import access
-from emulator.shaping.dilated_link import dilated
+from emulator.shaping.playable_link import dilated
 from tests.runtimes.docker.configs.test_configs import DELAYED, FAR, HELD, SCENARIO, TEXT, configs
 from tests.runtimes.docker.configs.test_spec import WANTED
 
@@ -159,7 +159,7 @@ def test_a_kernel_without_the_parameter_starts_containers_all_the_same(
     file = tmp_path / "tcp_tso_rtt_log"
     if kernel_has_it:
         file.write_text("9\n")
-    monkeypatch.setattr(packet_sizes, "_FILE", file)
+    monkeypatch.setattr(kernel, "PARAMETERS", tmp_path)
     folder = SimpleNamespace(work=tmp_path, path=tmp_path, server=tmp_path)
     world = Prepared(SCENARIO, folder, configs(), "image", tmp_path)  # type: ignore[arg-type]
     near, far = (world.container(name, "net", {"emulate.run": "r"}) for name in ("near", "far"))

@@ -9,12 +9,12 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from emulator.errors import DeploymentError
+from emulator.node.reports import LatenessLine
 from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.engine.exits import Exit
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.runtimes.docker.network import packet_box
 from emulator.runtimes.docker.network.packet_box import PacketBox
-from emulator.shaping.box.output_lines import LatenessLine
 
 
 class World:
@@ -73,7 +73,7 @@ def test_it_has_a_while_to_be_ready(world: World, monkeypatch: pytest.MonkeyPatc
 
 
 def test_its_lateness_is_reported_and_all_else_is_logged(world: World) -> None:
-    late = LatenessLine(7.5, 40, 1e-4, 2e-3, max=0.01, dropped=3, links=2, cpu=0.02)
+    late = LatenessLine(7.5, 40, 1e-4, 2e-3, max=0.01, dropped=3, cpu=0.02)
     world.hear(encode(late).decode())
     others = [
         *("Traceback", '{"box": "gone", "link": "far"}', "7", "[" * 100_000),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from emulator.shaping import access, tc
 from emulator.shaping.backend import Backend
-from emulator.shaping.dilated_link import dilated, dilated_side
+from emulator.shaping.playable_link import dilated, dilated_side
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
 
