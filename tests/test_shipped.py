@@ -17,7 +17,6 @@ NOT_IMPORTED = {
     "emulator.node.engine_probe": "started in a container by the probe of an engine",
     "emulator.node.link.foreign_end": "started by a sidecar of a foreign container",
     "emulator.node.part.held_memory": "started by a presser",
-    "emulator.node.part.measure_versions": "started by the measuring after a run",
     "emulator.node.part.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
     "emulator.shaping.probe": "started by a container",

@@ -15,8 +15,7 @@ from typing import Any
 from ..errors import DeploymentError
 from ..shaping.probe import probe
 from . import config
-from .part import memory
-from .part.memory import ROOT
+from .control_group import cpu_quota, memory_limit
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """File with an id of the running kernel, which is another after each boot and in each machine."""
@@ -32,25 +31,11 @@ def report(user: int) -> dict[str, Any]:
     return {
         "boot": BOOT.read_text(encoding="utf-8").strip(),
         "mounts": _mounts(user),
-        "quota": quota(),
-        "memory": memory.limit(),
+        "quota": cpu_quota(),
+        "memory": memory_limit(),
         "files": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
         "features": probe().plain(),
     }
-
-
-def quota(root: Path = ROOT) -> float | None:
-    """Return the cores that the control group below `root` allows; None without a quota."""
-    try:
-        if (root / "cpu.max").is_file():
-            share, period = (root / "cpu.max").read_text(encoding="utf-8").split()
-        else:
-            share = (root / "cpu/cpu.cfs_quota_us").read_text(encoding="utf-8")
-            period = (root / "cpu/cpu.cfs_period_us").read_text(encoding="utf-8")
-        cores = int(share) / int(period)  # `max` in version 2, and -1 in version 1: no quota
-    except (OSError, ValueError):
-        return None
-    return cores if cores > 0 else None
 
 
 def _mounts(user: int) -> str:

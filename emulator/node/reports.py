@@ -111,7 +111,7 @@ class ExitReport(Report, frozen=True):
     code: Annotated[int, Meta(ge=-255, le=255)]
     """Exit code, negative for a signal."""
     cause: Annotated[str, Meta(pattern=r"^(limit|host|memory)?\Z")] = ""
-    """As `memory.cause` returns it."""
+    """As `memory_cause` returns it."""
     returns: bool = False
     """Whether the supervisor starts the part again, though the timeline does not say so."""
 

@@ -21,12 +21,10 @@ from ..world.powers import perform
 from . import config, interface, orders, reports
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
-from .fidelity.cpu_use import cpu_use
+from .control_group import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
 from .interface import GONE, InterfaceGoneError, interface_bytes
-from .line_reader import LineReader
-from .orders import AnyOrder, Do, HoldMessages, QuotaAnswer, StopPart, Zero
-from .part.part_orders import HOLD
+from .orders import HOLD, AnyOrder, Do, HoldMessages, LineReader, QuotaAnswer, StopPart, Zero
 from .part.part_powers import PartPowers
 from .reports import (
     BatteryReport,

@@ -387,7 +387,7 @@ def starved(monkeypatch: pytest.MonkeyPatch) -> tuple[Supervisor, list[str]]:
     )
     monkeypatch.setattr(supervisor.powers, "boot", lambda: calls.append("boots"))
     monkeypatch.setattr(
-        "emulator.node.part.memory.limit", lambda: None
+        "emulator.node.control_group.memory_limit", lambda: None
     )  # so a press is done at once
     supervisor.obey(Do("press", setting={"share": 0.5}))
     supervisor.powers.starved = True

@@ -29,6 +29,7 @@ from .echo_wire import (
     PORT,
     SESSION,
     UP_WAITS,
+    Reflector,
     open_socket,
     question,
     read_answer,
@@ -37,7 +38,6 @@ from .echo_wire import (
 )
 from .queue_counters import Queue, QueueReader, losses, rated
 from .rate_meter import RateMeter
-from .reflector import Reflector
 from .requested import Request, Requested
 
 INTERFACE = "eth0"

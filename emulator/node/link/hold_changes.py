@@ -7,7 +7,7 @@ from ...shaping.hold import Hold
 from ...world.links.reshaping import VERB
 from ...world.verbs import Setting
 from ..config import Delay
-from ..part.part_orders import HOLD, PartOrders
+from ..orders import HOLD, PartOrders
 
 LOOK = 0.05
 """Seconds between two looks of the server for changes."""

@@ -1,10 +1,14 @@
-"""Versions of the model that are kept in files, to be measured after the run.
+"""Versions of the model that are kept in files, and the process that measures them after the run.
 
 A file holds a line of JSON, the record of the measurement without its score, and the parameters of
 the version behind the line, 4 bytes each. The file is removed once the version has a score.
 """
 
+import select
+import sys
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from ...log.lines import line, parse
 from ...log.records import EvaluationRecord
@@ -85,3 +89,36 @@ def read_version(path: Path, size: int) -> tuple[EvaluationRecord, Vector]:
     if len(theta) != 4 * size:
         raise ValueError(f"not {size:,} parameters of 4 bytes")
     return record, np.frombuffer(theta, "<f4")
+
+
+def main() -> None:
+    """Measure every version in `config.VERSIONS` on the test set, the oldest version first.
+
+    This process runs in a container without a network, after the run. For each version it writes
+    the record `evaluation`, as a line of JSON, to its standard output. It ends early when its
+    standard input ends: the conductor is gone then. The file of a version that cannot be read is
+    named on standard error, and passed over.
+    """
+    # late: the commands that only count files start without them
+    from ...learning.learners.device import DeviceEvaluator
+    from ...learning.learners.graph import read_layout
+    from .. import config
+
+    evaluator = DeviceEvaluator(config.GRAPH, config.SHARD)
+    size = read_layout(config.GRAPH).size
+    for path in kept_versions(config.VERSIONS):
+        try:
+            record, theta = read_version(path, size)
+        except ValueError as error:
+            print(f"{path.name} is damaged: {error}", file=sys.stderr, flush=True)
+            continue
+        accuracy, loss, error_ = evaluator.evaluate(theta)
+        measured = replace(record, accuracy=accuracy, loss=loss, error=error_)
+        sys.stdout.buffer.write(line(measured))
+        sys.stdout.buffer.flush()
+        if select.select([sys.stdin], [], [], 0)[0]:
+            return
+
+
+if __name__ == "__main__":
+    main()

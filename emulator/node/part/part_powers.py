@@ -12,12 +12,12 @@ from ...world.links import reshaping
 from ...world.links.link import Link
 from ...world.links.link_course import link_course
 from ...world.verbs import Setting
+from .. import control_group
 from ..config import GOODBYE, Delay, NodeConfig, Reshaping, WorkerRole
 from ..fidelity.queue_counters import Queue
 from ..link.access_link import AccessLink
 from ..link.box_end import BoxEnd
-from . import memory
-from .part_orders import PartSettings
+from ..orders import PartSettings
 from .part_process import PartProcess
 from .presser import MemoryChange, Presser
 
@@ -207,7 +207,7 @@ class PartPowers:
         if self.pressing is not None:  # a release
             self.pressing.cut_short()
         self.revive()
-        limit = memory.limit()
+        limit = control_group.memory_limit()
         if limit is None:
             return
         size = round(setting["share"] * limit)

@@ -7,7 +7,7 @@ import sys
 from typing import IO
 
 from ..config import KEPT
-from . import memory
+from ..control_group import MemoryCounts, memory_cause
 
 CONTROL = "EMULATE_CONTROL"
 """Environment variable with the file descriptor to which a part writes the faults that it draws,
@@ -21,7 +21,7 @@ class PartProcess:
         """`incarnation` counts the boots of the part before the present one."""
         self._user, self._incarnation = user, incarnation
         self._child: subprocess.Popen[bytes] | None = None
-        self._memory_counts = memory.Counts.read()
+        self._memory_counts = MemoryCounts.read()
         self.control = -1
         """File descriptor that the part inherits as `CONTROL`; set it before the first boot."""
         self.keeps = False
@@ -40,7 +40,7 @@ class PartProcess:
     def boot(self, anew: bool = True) -> IO[bytes] | None:
         """Start the part; return the part's standard input. `anew` begins the next incarnation."""
         self._incarnation += anew
-        self._memory_counts = memory.Counts.read()
+        self._memory_counts = MemoryCounts.read()
         self._child = subprocess.Popen(
             [
                 *(sys.executable, "-m", "emulator.node.part.role", str(self._incarnation)),
@@ -67,7 +67,7 @@ class PartProcess:
 
     def memory_cause(self) -> str:
         """Return which memory limit the kernel enforced since the boot, or an empty string."""
-        return memory.cause(self._memory_counts, memory.Counts.read())
+        return memory_cause(self._memory_counts, MemoryCounts.read())
 
     def kill(self) -> None:
         """Kill the part and wait for the end, unless the part is down."""

@@ -22,8 +22,8 @@ from ...world.emulated_clock import EmulatedClock
 from .. import config
 from ..config import GOODBYE, KEPT, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from ..link.hold_changes import OwnHold
+from ..orders import PartOrders
 from ..reports import BegunReport, DrawnReport, PartReport, RecordReport, encode
-from .part_orders import PartOrders
 from .part_process import CONTROL
 
 if TYPE_CHECKING:

@@ -31,10 +31,9 @@ from ..config import ENDINGS, PORT, ServerRole
 from ..durable.durable_server import DurableServer
 from ..durable.recovery import Resumed, recovered
 from ..link.hold_changes import DevicesHolds
-from .checkpoint import Checkpoints, save
+from ..orders import PartOrders
 from .kept_versions import KeptVersions
-from .part_orders import PartOrders
-from .roll import FILE, Roll
+from .server_chores import HELLOS, Checkpoints, Roll, save
 
 WHOLE = schedules.plain(schedules.Sequential())
 """The schedule with which models and updates travel whole."""
@@ -75,7 +74,7 @@ def serve(
             thread = opened.enter_context(ThreadPoolExecutor(1))
             path = output / "checkpoint.npz"
             checkpoints = Checkpoints(server, part.plan.checkpoint, path, log, thread)
-        chores: list[Chore] = [Roll(server, output / FILE), *_changes(part, holds)]
+        chores: list[Chore] = [Roll(server, output / HELLOS), *_changes(part, holds)]
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
         checked, cut = part.plan.worker.form.checked, part.plan.worker.cut is not None

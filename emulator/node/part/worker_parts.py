@@ -28,7 +28,7 @@ from ...world.faults.self_played import SelfPlayed
 from ...world.verbs import Setting
 from .. import config
 from ..config import NodeConfig, WorkerRole
-from .part_orders import PartOrders
+from ..orders import PartOrders
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
 from ...node.config import Delay
 from ...node.orders import Do, HoldMessages, QuotaAnswer, StopPart, Zero
-from ...node.part.roll import FILE as HELLOS
-from ...node.part.roll import members
+from ...node.part.server_chores import HELLOS, members
 from ...node.reports import DelayReport, DrawnReport, QuotaReport, VerbReport
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder

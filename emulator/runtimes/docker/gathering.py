@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from ...core.server.parameter_server import GATHERING
 from ...errors import first_of
 from ...log.lines import LineTail
-from ...node.part.roll import Member
+from ...node.part.server_chores import Member
 
 AHEAD = 4.0
 """Cores that booting nodes may want together for each core of the engine.

@@ -16,7 +16,7 @@ from ...learning.learners import own_export
 from ...log.lines import line, read
 from ...node.durable.log_tail import whole_lines
 from ...node.durable.recovery import damage, seen_tickets
-from ...node.part.roll import FILE as HELLOS
+from ...node.part.server_chores import HELLOS
 from ...runs.conductor import RunView, run
 from ...runs.data_split import split_data
 from ...runs.folder import RunFolder

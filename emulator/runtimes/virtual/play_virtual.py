@@ -18,7 +18,7 @@ from ...log.lines import read
 from ...log.records import StopRecord
 from ...log.writing import RunLog
 from ...machine.host import Host
-from ...node.part.checkpoint import Checkpoints, save
+from ...node.part.server_chores import Checkpoints, save
 from ...runs.conductor import RunView, run
 from ...runs.folder import RunFolder, create
 from ...runs.planning import plan

@@ -14,7 +14,7 @@ from emulator.core.plan import Cut, Plan
 from emulator.learning import models
 from emulator.learning.learners.numpy import NumpyServer
 from emulator.learning.models import saved_model
-from emulator.node.part.checkpoint import save
+from emulator.node.part.server_chores import save
 from emulator.synchronization import Asynchronous, Barrier, Bounded, ComputeGroups
 from emulator.vectors import Gradient
 from tests.fakes.core.cut_fleet import MODEL, CutFleet, cut_plan

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from emulator.errors import DeploymentError
 from emulator.node.config import Boxed, MeasuredLink
+from emulator.node.control_group import cpu_use
 from emulator.node.fidelity import echo_wire, link_meter
-from emulator.node.fidelity.cpu_use import cpu_use
 from emulator.node.fidelity.echo_meter import MOST_OPEN, Delays, EchoMeter, Lost
 from emulator.node.fidelity.echo_wire import Answer
 from emulator.node.fidelity.link_meter import LinkMeter

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from emulator.node.fidelity import echo_wire, reflector
-from emulator.node.fidelity.echo_wire import Answer
-from emulator.node.fidelity.reflector import Reflector
+from emulator.node.fidelity import echo_wire
+from emulator.node.fidelity.echo_wire import Answer, Reflector
 
 
 @pytest.fixture
@@ -50,8 +49,8 @@ def test_the_server_answers_questions_only(server: Reflector) -> None:
 
 
 def test_a_flood_is_stopped(server: Reflector, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reflector, "MOST_ANSWERS", 5)
-    monkeypatch.setattr(reflector, "MOST_SENDERS", 0)
+    monkeypatch.setattr(echo_wire, "MOST_ANSWERS", 5)
+    monkeypatch.setattr(echo_wire, "MOST_SENDERS", 0)
     asked = [echo_wire.question(b"abcdefgh", 1 + number) for number in range(30)]
     told = _send(server, *asked)
     assert 5 <= len(told) <= 10  # a second may end meanwhile

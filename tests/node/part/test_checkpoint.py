@@ -27,7 +27,7 @@ from emulator.log.lines import read
 from emulator.log.writing import RunLog
 from emulator.node.config import ServerRole
 from emulator.node.part import server_role
-from emulator.node.part.checkpoint import Checkpoints
+from emulator.node.part.server_chores import Checkpoints
 from emulator.transport.secrets import issue
 from emulator.units import Fraction
 from emulator.vectors import Gradient

@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from emulator.node import config
 config.GRAPH, config.SHARD, config.VERSIONS = map(Path, sys.argv[1:])
-from emulator.node.part.measure_versions import main
+from emulator.node.part.kept_versions import main
 main()
 """
 """The process of the container, with its mounts in other places."""

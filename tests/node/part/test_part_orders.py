@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from emulator.node.part.part_orders import PartOrders, PartSettings
+from emulator.node.orders import PartOrders, PartSettings
 
 
 @contextmanager

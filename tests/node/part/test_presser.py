@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from emulator.node.part import memory
+from emulator.node.control_group import memory_limit
 from emulator.node.part.presser import Presser
 
 
@@ -54,11 +54,11 @@ def test_it_starts_anew_after_the_kernel_has_killed_it() -> None:
 
 
 def test_the_limit_of_a_container_is_read_in_both_versions(tmp_path: Path) -> None:
-    assert memory.limit(tmp_path) is None
+    assert memory_limit(tmp_path) is None
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "memory.limit_in_bytes").write_text("268435456\n")
-    assert memory.limit(tmp_path) == 256 << 20
+    assert memory_limit(tmp_path) == 256 << 20
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.limit(tmp_path) == 256 << 20
+    assert memory_limit(tmp_path) == 256 << 20
     (tmp_path / "memory.max").write_text("134217728\n")
-    assert memory.limit(tmp_path) == 128 << 20
+    assert memory_limit(tmp_path) == 128 << 20

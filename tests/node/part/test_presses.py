@@ -52,7 +52,7 @@ class Device:
         self.said: list[dict[str, Any]] = []
         self.now, self.holds = 100.0, False
         monkeypatch.setattr("emulator.node.part.part_powers.apply", lambda commands: None)
-        monkeypatch.setattr("emulator.node.part.memory.limit", lambda: 256 << 20)
+        monkeypatch.setattr("emulator.node.control_group.memory_limit", lambda: 256 << 20)
         for module in ("supervisor", "part.presser"):
             say = lambda report: self._say(kind_of(report), **report.facts())  # noqa: E731
             monkeypatch.setattr(f"emulator.node.{module}.say", say)

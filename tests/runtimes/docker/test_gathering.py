@@ -15,7 +15,7 @@ from emulator.core.survivors import Survivors
 from emulator.core.wire.messages import Hello
 from emulator.errors import DeploymentError
 from emulator.machine.host import Load
-from emulator.node.part.roll import FILE, Roll
+from emulator.node.part.server_chores import HELLOS, Roll
 from emulator.runs.folder import create
 from emulator.runtimes.docker import gathering
 from emulator.runtimes.docker.configs.prepare import Prepared
@@ -104,7 +104,7 @@ def test_where_somebody_conducts_the_server_does_not_give_up() -> None:
 
 
 def test_the_server_tells_who_has_said_hello(tmp_path: Path) -> None:
-    world, path = ServerWorld(), tmp_path / FILE
+    world, path = ServerWorld(), tmp_path / HELLOS
     roll = Roll(world.server, path)
     roll.tick(100.0)
     assert not path.exists()
@@ -174,7 +174,7 @@ class Fleet:
         with self._lock:
             self.booting.discard(node)
             self.greeted.append(node)
-            self._write(FILE, node=node)
+            self._write(HELLOS, node=node)
             if len(self.greeted) == 10:
                 self._write("run.jsonl", at=0.0, what="start", devices=9, zero=time.monotonic())
 

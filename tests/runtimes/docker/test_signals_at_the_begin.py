@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from emulator.machine.host import Load
-from emulator.node.part.roll import FILE as HELLOS
+from emulator.node.part.server_chores import HELLOS
 from emulator.runs.cancel import Canceled, canceling
 from emulator.runs.conductor import run
 from emulator.runs.folder import RunFolder, create

@@ -257,7 +257,7 @@ def measurement(wanted: Container, user: int) -> dict[str, Any]:
     del kwargs["network"], kwargs["sysctls"]
     return kwargs | {
         "network_mode": "none",
-        "entrypoint": ["python3", "-m", "emulator.node.part.measure_versions"],
+        "entrypoint": ["python3", "-m", "emulator.node.part.kept_versions"],
         "command": [],
         "cap_add": [],
         "user": f"{user}:{user}",

@@ -15,8 +15,8 @@ from emulator.errors import DeploymentError
 from emulator.log.records import Record
 from emulator.machine import host
 from emulator.machine.host import Load
+from emulator.node.control_group import MemoryCounts, memory_cause
 from emulator.node.orders import AnyOrder, StopPart
-from emulator.node.part.memory import Counts, cause
 from emulator.node.reports import ExitReport
 from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import run as conduct
@@ -66,14 +66,14 @@ def groups(root: Path, version: int, *, hits: int, kills: int) -> Path:
 def test_for_whose_want_of_memory_the_kernel_kills(
     tmp_path: Path, version: int, hits: int, kills: int, found: str
 ) -> None:
-    before = Counts.read(groups(tmp_path, version, hits=2, kills=0))
-    after = Counts.read(groups(tmp_path, version, hits=hits, kills=kills))
-    assert cause(before, after) == found
+    before = MemoryCounts.read(groups(tmp_path, version, hits=2, kills=0))
+    after = MemoryCounts.read(groups(tmp_path, version, hits=hits, kills=kills))
+    assert memory_cause(before, after) == found
 
 
 def test_a_kernel_that_counts_nothing(tmp_path: Path) -> None:
-    assert Counts.read(tmp_path) == Counts(0, None)
-    assert cause(Counts(), Counts()) == ""
+    assert MemoryCounts.read(tmp_path) == MemoryCounts(0, None)
+    assert memory_cause(MemoryCounts(), MemoryCounts()) == ""
 
 
 # -- the engine's word -----------------------------------------------------------------------------

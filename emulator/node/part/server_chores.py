@@ -1,20 +1,26 @@
-"""The model on disk. A reader sees the old file or the new file, never half a file."""
+"""Chores of the server: checkpoints of the model, and the list of members that have said hello."""
 
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from ...core.server.parameters import Saved
 from ...layout import Layout
 from ...learning.models import saved_model
 from ...learning.models.saved_model import SavedModel
+from ...log.lines import LineTail
 from ...log.records import CheckpointRecord
 from ...log.writing import RunLog
 from ...optimizers.base import OptimizerState
 
 
 def save(path: Path, state: Saved, layout: Layout) -> None:
-    """Write the model of `layout` in `state`, and its optimizer's state, to the npz file `path`."""
+    """Write the model of `layout` in `state`, and its optimizer's state, to the npz file `path`.
+
+    A reader sees the old file or the new file, never half a file.
+    """
     model = SavedModel(state.snapshot(), state.version, layout, state.optimizer_state())
     saved_model.write(path, model)
 
@@ -100,3 +106,37 @@ def _copied(state: Saved, layout: Layout) -> SavedModel:
     kind, arrays = state.optimizer_state()
     copies = OptimizerState(kind, {name: array.copy() for name, array in arrays.items()})
     return SavedModel(state.snapshot(), state.version, layout, copies)
+
+
+HELLOS = "hellos.jsonl"
+
+
+class Member(msgspec.Struct):
+    """A line of the file: the name of a node after its first hello."""
+
+    node: str
+
+
+class Roll:
+    """A Chore that appends a line of JSON to `path` for every member's first hello."""
+
+    def __init__(self, server: Training, path: Path) -> None:
+        self._server, self._path = server, path
+        self._missing = set(server.missing)
+
+    def deadline(self) -> float | None:
+        return None
+
+    def tick(self, now: float) -> None:
+        if not self._missing:
+            return
+        missing = set(self._server.missing)
+        if new := sorted(self._missing - missing):
+            with self._path.open("ab") as file:
+                file.write(b"".join(msgspec.json.encode(Member(node)) + b"\n" for node in new))
+            self._missing = missing
+
+
+def members(path: Path) -> LineTail[Member]:
+    """Return a reader of the members that said hello since the last look."""
+    return LineTail(path, msgspec.json.Decoder(Member).decode)
