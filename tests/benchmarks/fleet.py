@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from emulator.log.records import Record, UpdateRecord
 from emulator.runtimes.virtual import virtual_runtime
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.learning import job_pool
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Timed, loads

@@ -36,8 +36,8 @@ from .gathering import Waves
 from .host_log import HostLog
 from .launching import Launcher
 from .network.packet_box import PacketBox
-from .nodelogs import NodeLogs
 from .reporting import Reports
+from .run_logs import NodeLogs
 from .server_log import ServerLog
 
 LAST_WRITES = 10.0

@@ -26,7 +26,7 @@ from .engine.cleanup import clean_up
 from .engine.client import finished, refusals
 from .engine.exits import Exits
 from .engine.stdio import OutputEnded, Said, Stdio
-from .nodelogs import NodeLogs
+from .run_logs import NodeLogs
 
 LOOK = 1.0
 """Real seconds to wait for the next output of the container at a time."""

@@ -31,7 +31,7 @@ from .earlier_lives import EarlierLives
 from .engine.exits import Exit, Exits
 from .engine.stdio import Said
 from .host_log import HostLog
-from .nodelogs import NodeLogs
+from .run_logs import NodeLogs
 
 _LONG = TrafficRecord | LinkRecord | PlanRecord | IterationRecord
 """Records that are no messages of a node."""

@@ -19,8 +19,8 @@ from ...scenario.timeouts import slowest_exchange
 from ...world import verbs
 from ...world.roles import SERVER
 from ...world.verbs import Action
-from .clock.alarms import Alarms
-from .clock.heap import Heap
+from .alarms import Alarms
+from .clock import Heap
 from .cut_times import ServerPasses
 from .device.batteries import Batteries
 from .device.device_faults import DeviceFaults, DevicePowers

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeAlias
 
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.transmission import LinkConstants

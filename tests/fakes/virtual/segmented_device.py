@@ -11,8 +11,8 @@ from emulator.core import wire
 from emulator.core.wire.messages import ModelSegment, Pull, Reply, Request, Times, UpdateSegment
 from emulator.core.worker.worker import Await, Backward, Forward, Tell
 from emulator.layout import Layout, Segment, Variable
-from emulator.runtimes.virtual.clock.alarms import Alarms
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.alarms import Alarms
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.device.passes import LayerTimes, Passes
 from emulator.runtimes.virtual.device.surroundings import Surroundings
 from emulator.runtimes.virtual.device.virtual_device import VirtualDevice

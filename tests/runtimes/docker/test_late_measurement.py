@@ -34,7 +34,7 @@ from emulator.runtimes.docker import late_measurement, play_containers, resume_c
 from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.exits import Exit, Exits
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
-from emulator.runtimes.docker.nodelogs import NodeLogs
+from emulator.runtimes.docker.run_logs import NodeLogs
 from emulator.scenario import dump, loads
 from emulator.scenario.timeline.compiled import timeline, to_jsonl
 from emulator.shaping.backend import Backend

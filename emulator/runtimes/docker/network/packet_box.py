@@ -13,8 +13,8 @@ from ..configs import spec
 from ..engine.client import refusals
 from ..engine.exits import Exits
 from ..engine.stdio import OutputEnded, Said
-from ..nodelogs import NodeLogs
 from ..reporting import Reports
+from ..run_logs import NodeLogs
 
 READY = 30.0
 """Seconds that the box has until it serves."""

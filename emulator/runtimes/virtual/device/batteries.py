@@ -7,7 +7,7 @@ from ....log.writing import RunLog
 from ....scenario import Scenario
 from ....world.battery import BatteryConstants
 from ....world.verbs import Action
-from ..clock.heap import Heap
+from ..clock import Heap
 from .device_battery import DeviceBattery
 from .device_faults import DeviceFaults
 from .virtual_device import VirtualDevice

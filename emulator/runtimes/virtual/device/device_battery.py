@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from ....world.battery import CHARGE_STEP, Battery, BatteryConstants
 from ....world.links.link import FRAME
-from ..clock.heap import Heap
+from ..clock import Heap
 
 _EXACT = 1.0
 """Seconds before the end from which the battery's event is planned at the very time."""

@@ -9,7 +9,7 @@ from ....world import verbs
 from ....world.fault_counts import FaultCounts
 from ....world.powers import perform
 from ....world.verbs import Action, Setting
-from ..clock.heap import Heap
+from ..clock import Heap
 from ..server.channel import Channel
 from .device_memory import DeviceMemory
 from .virtual_device import VirtualDevice

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ..clock.heap import Heap
+from ..clock import Heap
 
 Call: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 

@@ -8,8 +8,8 @@ from ....core.wire.messages import Request
 from ....learning.learners.base import Evaluation
 from ....vectors import Vector
 from ....world.laws import Law
-from ..clock.alarms import Alarms
-from ..clock.heap import Heap
+from ..alarms import Alarms
+from ..clock import Heap
 
 NodeT = TypeVar("NodeT")
 

@@ -9,7 +9,7 @@ bottleneck does. If the server's link has rate for all, one bottleneck alone cha
 
 import math
 
-from ..clock.heap import Heap
+from ..clock import Heap
 from .server_link import ServerLink
 
 

@@ -21,7 +21,7 @@ from random import Random
 from typing import Any, Protocol
 
 from ....world.links.delay_draws import DelayDraws, Jitter
-from ..clock.heap import Heap
+from ..clock import Heap
 from .connections import Connections
 from .transmission import BITS, LinkConstants, QueuedMessage, Transmission
 

@@ -6,7 +6,7 @@ from ....scenario import Scenario
 from ....scenario.timeline.link_changes import start_draw
 from ....world.links.link import Link
 from ....world.links.link_course import link_course
-from ..clock.heap import Heap
+from ..clock import Heap
 from .network import GroupLinks
 
 

@@ -14,7 +14,7 @@ from ....world.links.link import FRAME, Link
 from ....world.links.link_course import link_at
 from ....world.links.reshaping import reshaped
 from ....world.verbs import Setting
-from ..clock.heap import Heap
+from ..clock import Heap
 from .bbr import Bbr
 from .link_group import LinkGroup
 from .reno import Reno

@@ -14,7 +14,7 @@ import heapq
 import math
 from typing import Protocol
 
-from ..clock.heap import Heap
+from ..clock import Heap
 
 
 class Flow(Protocol):

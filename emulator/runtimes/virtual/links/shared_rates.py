@@ -7,7 +7,7 @@ from typing import Literal
 
 from ....scenario import Group, Scenario
 from ....world.links.link import Side
-from ..clock.heap import Heap
+from ..clock import Heap
 from .acknowledged_flow import AcknowledgedFlow
 from .bottleneck_link import BottleneckLink, ServerShare
 from .link_group import SharedRate

@@ -8,7 +8,7 @@ from ....core import wire
 from ....core.framing import PLAIN, Form
 from ....core.wire.messages import Again, Pull, Request, Score, Update, UpdateSegment
 from ....core.worker.question_pace import QuestionPace
-from ..clock.heap import Heap
+from ..clock import Heap
 from ..device.garbling_dice import Garbling
 from ..device.virtual_device import Incoming, VirtualDevice
 

@@ -17,7 +17,7 @@ from ....plugins.stateful import copied
 from ....world import verbs
 from ....world.fault_counts import FaultCounts
 from ....world.verbs import Action
-from ..clock.heap import Heap
+from ..clock import Heap
 from ..device.device_faults import overlapped
 from ..device.virtual_device import VirtualDevice
 from .channel import Channel

@@ -21,7 +21,7 @@ from ....core.wire.messages import (
     UpdateSegment,
 )
 from ....errors import WireError
-from ..clock.heap import Heap
+from ..clock import Heap
 from ..cut_times import ServerPasses
 from ..device.virtual_device import Incoming, VirtualDevice
 from ..learning.gradient_handle import GradientHandle, PrefetchedReply, PrefetchedSegment

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.links.bottleneck_link import BottleneckLink, ServerShare
 from emulator.runtimes.virtual.links.network import build_links
 from emulator.runtimes.virtual.links.server_link import ServerLink

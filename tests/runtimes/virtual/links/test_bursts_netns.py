@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.units import Fraction, Rate, Seconds

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.links.link_player import LinkPlayer
 from emulator.runtimes.virtual.links.network import build_links
 from emulator.scenario import Scenario, loads

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from analysis import read
 from analysis.facts import traffic
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.server_link import ServerLink

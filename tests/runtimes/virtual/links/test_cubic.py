@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.links.cubic import Regrowth, recover
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants

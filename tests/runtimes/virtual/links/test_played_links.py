@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulator.log.lines import read
-from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.links.link_player import LinkPlayer
 from emulator.runtimes.virtual.links.network import build_links
 from emulator.scenario import Scenario

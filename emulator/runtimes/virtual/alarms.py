@@ -7,7 +7,7 @@ list, and only those that will really time out within the slot get an event of t
 
 from typing import Protocol
 
-from .heap import Heap
+from .clock import Heap
 
 SLOT = 1.0
 """Length of a slot in seconds."""
