@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from emulator.runtimes.docker.configs.spec import BOX
-from emulator.runtimes.docker.engine.labels import DEVICE, ROLE, RUN
+from emulator.runtimes.docker.engine.cleanup import DEVICE, ROLE, RUN
 
 PART = b"emulator.node.part.role"
 """Module of a container's part, in the command line of its process."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.runtimes.docker.engine import client as engine
-from emulator.runtimes.docker.engine.labels import RUN
+from emulator.runtimes.docker.engine.cleanup import RUN
 from emulator.scenario import load
 
 from . import processes

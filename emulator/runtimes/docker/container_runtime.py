@@ -37,8 +37,7 @@ from .host_log import HostLog
 from .launching import Launcher
 from .network.packet_box import PacketBox
 from .reporting import Reports
-from .run_logs import NodeLogs
-from .server_log import ServerLog
+from .run_logs import NodeLogs, ServerLog
 
 LAST_WRITES = 10.0
 """Emulated seconds that the server has to end when it is told to stop. They begin again each time

@@ -21,8 +21,8 @@ from ...scenario import demand
 from ...world.roles import EVALUATOR
 from .configs import spec
 from .configs.prepare import NOBODY
-from .engine import labels, owners
-from .engine.cleanup import clean_up
+from .engine import owners
+from .engine.cleanup import clean_up, labels
 from .engine.client import finished, refusals
 from .engine.exits import Exits
 from .engine.stdio import OutputEnded, Said, Stdio
@@ -86,7 +86,7 @@ def _container(
     if not examples.is_dir():  # the run was over before this process began to conduct it
         shard.write(examples, test)
     place = str(owners.place(folder.run))
-    marks = labels.labels(folder.run, scenario.name, str(folder.path), place, EVALUATOR)
+    marks = labels(folder.run, scenario.name, str(folder.path), place, EVALUATOR)
     mounts = {
         str(config.VERSIONS): versions,
         str(config.GRAPH): graph,

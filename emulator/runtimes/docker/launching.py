@@ -15,7 +15,8 @@ from ...world.roles import SERVER
 from .configs import spec
 from .configs.prepare import Prepared
 from .configs.spec import BOX
-from .engine import labels, owners
+from .engine import owners
+from .engine.cleanup import labels
 from .engine.client import refusals
 from .engine.exits import Exits
 from .engine.stdio import Stdio
@@ -169,7 +170,7 @@ class Launcher:
     def _labels(self, role: str, device: str = "") -> dict[str, str]:
         folder, name = self._folder, self._world.scenario.name
         path, lock = str(folder.path), str(owners.place(folder.run))
-        return labels.labels(folder.run, name, path, lock, role, device)
+        return labels(folder.run, name, path, lock, role, device)
 
 
 def _subnet(network: Any) -> str:

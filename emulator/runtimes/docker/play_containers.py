@@ -1,4 +1,4 @@
-"""A whole run in containers: checks of the host, the world, and the folder that remains."""
+"""A whole run in containers: checks of the host, world, manifest, and the folder that stays."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ from ...costs.prediction import prediction_facts
 from ...learning.learners.own_export import ready
 from ...log.lines import read
 from ...log.verdicts.packet_lateness import Shaped
+from ...machine import kernel
 from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit
@@ -25,15 +26,52 @@ from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed
 from ...scenario.timeline.compiled import timeline
 from ...shaping.backend import Backend, Delay
-from .configs.manifest import PACKAGES, facts
 from .configs.prepare import Prepared, prepare
 from .container_runtime import DockerRuntime
 from .engine.cleanup import clean_up_late
-from .engine.client import connect
+from .engine.client import connect, refusals
+from .engine.endpoint import endpoint
 from .engine.owners import owned, remove_dead
 from .engine.probing import described, means_for
 from .images import node_image
+from .images.node_image import NAME, NodeImage
 from .late_measurement import measure_versions
+
+_QUEUES = {"htb": "htb, a queue for each member", "tbf": "tbf, one queue for all members"}
+"""Words for the queues of bottlenecks in a gateway's container."""
+PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow")
+
+
+def container_facts(
+    client: DockerClient, scenario: Scenario, host: Host, backend: Backend, image: NodeImage
+) -> dict[str, Any]:
+    """Return the entries for the manifest, beside those of `Session.describe`."""
+    with refusals("asking the engine for its version"):
+        engine = client.version()
+    return {
+        "image": {"name": NAME, "digest": image.id, "labels": image.labels},
+        "kernel": host.kernel,
+        "engine": engine["Version"],
+        "endpoint": endpoint().plain(),
+        "shaping": backend.plain(),
+        "tcp": scenario.tcp.congestion if scenario.tcp else kernel.default_congestion(),
+        "encrypted": scenario.server.encrypt,
+        **bottlenecks(scenario, backend),
+        **({} if scenario.time is None else {"dilation": scenario.dilation}),
+    }
+
+
+def bottlenecks(scenario: Scenario, backend: Backend) -> dict[str, Any]:
+    """Return the members of each bottleneck, and what holds its packets; nothing without any."""
+    members = scenario.bottleneck_of
+    entries = {
+        each.name: {
+            "queue": _QUEUES[backend.shared],
+            "members": [name for name in members if members[name] is each],
+        }
+        for each in scenario.bottlenecks
+    }
+    return {"bottlenecks": entries} if entries else {}
 
 
 def play(
@@ -173,8 +211,8 @@ class HostParts:
     predicted: dict[str, Any]
     """The manifest's entry on compute groups, measured on the idle host before the run."""
 
-    def facts(self, scenario: Scenario) -> dict[str, Any]:
-        known = facts(self.client, scenario, self.host, self.backend, self.image)
+    def container_facts(self, scenario: Scenario) -> dict[str, Any]:
+        known = container_facts(self.client, scenario, self.host, self.backend, self.image)
         return {**known, **self.predicted}
 
     def prepare(self, session: Session, view: RunView) -> Prepared:

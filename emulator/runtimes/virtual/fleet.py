@@ -17,8 +17,7 @@ from ...world.cpu_quota import Quota
 from ...world.laws import Law
 from ...world.links.link import Side
 from ...world.roles import EVALUATOR
-from .device.receive_cost import packet, reception
-from .device.surroundings import Surroundings
+from .device.processor import Surroundings, packet_size, reception
 from .device.virtual_device import VirtualDevice
 from .learning.gradient_handle import LieNow
 from .links.link_group import LinkGroup
@@ -49,7 +48,7 @@ class Fleet:
         changed = reshaped_links(scenario)
         queues = [Side(rate=bottleneck.down.rate) for bottleneck in scenario.bottlenecks]
         receivers = [*(group.link.down for group in scenario.devices), *queues]
-        sent = packet(scenario.server.link.up, receivers)
+        sent = packet_size(scenario.server.link.up, receivers)
         for group, group_links in zip(scenario.devices, links, strict=True):
             received = reception(group.link.down, sent)
             timeout = answer_timeout(scenario, group.link, 4 * self._size)

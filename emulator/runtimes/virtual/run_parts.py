@@ -22,8 +22,8 @@ from ...scenario import Scenario
 from ...scenario.sections.training_section import initial_model
 from .cut_times import ServerPasses, server_passes
 from .learning.gradient_handle import FleetLearning
+from .learning.job_pool import tools_factory
 from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining
-from .learning.thread_tools import tools_factory
 from .learning.traffic_only import (
     ConstantState,
     ExpectedSizeCodec,

@@ -19,22 +19,16 @@ from ...scenario.timeouts import slowest_exchange
 from ...world import verbs
 from ...world.roles import SERVER
 from ...world.verbs import Action
-from .alarms import Alarms
-from .clock import Heap
+from .clock import Alarms, Heap
 from .cut_times import ServerPasses
-from .device.batteries import Batteries
-from .device.device_faults import DeviceFaults, DevicePowers
-from .device.device_memory import DeviceMemory
-from .device.garbling_dice import Garbling
-from .device.surroundings import Surroundings
+from .device.device_faults import Batteries, DeviceFaults, DeviceMemory, DevicePowers
+from .device.processor import Surroundings
 from .device.virtual_device import VirtualDevice
 from .fleet import Fleet
-from .links.link_player import LinkPlayer
-from .links.network import build_links
-from .server.channel import Channel
-from .server.server_processor import ServerProcessor
+from .links.network import LinkPlayer, build_links
+from .server.channel import Channel, Garbling
 from .server.virtual_crashes import VirtualCrashes
-from .server.virtual_server import VirtualServer
+from .server.virtual_server import ServerProcessor, VirtualServer
 from .workers import Workers
 
 SLICE = 500

@@ -15,7 +15,8 @@ from typing import Any
 
 from emulator.log.lines import read
 from emulator.log.records import HelloRecord, Record, StartRecord
-from emulator.runtimes.docker.engine import labels
+from emulator.runtimes.docker.engine.cleanup import ROLE
+from emulator.runtimes.docker.engine.cleanup import SCENARIO as LABEL
 from emulator.runtimes.docker.engine.client import connect
 from emulator.runtimes.docker.play_containers import play
 from emulator.scenario import Timed, loads
@@ -53,7 +54,7 @@ class Watch:
     def record(self, record: Record) -> None:
         if isinstance(record, StartRecord):
             self.engine = engine() - self.engine
-            marks = {"label": [f"{labels.SCENARIO}=startup", f"{labels.ROLE}=device"]}
+            marks = {"label": [f"{LABEL}=startup", f"{ROLE}=device"]}
             ids = [item["Id"] for item in self.client.api.containers(filters=marks)]
             pids = [self.client.api.inspect_container(item)["State"]["Pid"] for item in ids]
             self.boots = [used(pid) for pid in pids]

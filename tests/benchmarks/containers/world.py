@@ -9,8 +9,8 @@ from emulator.errors import EmulatorError
 from emulator.log.lines import read
 from emulator.log.records import Record, StartRecord, UpdateRecord
 from emulator.runs.folder import RUNS
+from emulator.runtimes.docker.engine.cleanup import ROLE, RUN
 from emulator.runtimes.docker.engine.client import connect
-from emulator.runtimes.docker.engine.labels import ROLE, RUN
 from emulator.runtimes.docker.play_containers import play
 from emulator.scenario import Timed, load
 

@@ -11,17 +11,15 @@ from emulator.core import wire
 from emulator.core.wire.messages import ModelSegment, Pull, Reply, Request, Times, UpdateSegment
 from emulator.core.worker.worker import Await, Backward, Forward, Tell
 from emulator.layout import Layout, Segment, Variable
-from emulator.runtimes.virtual.alarms import Alarms
-from emulator.runtimes.virtual.clock import Heap
+from emulator.runtimes.virtual.clock import Alarms, Heap
 from emulator.runtimes.virtual.device.passes import LayerTimes, Passes
-from emulator.runtimes.virtual.device.surroundings import Surroundings
+from emulator.runtimes.virtual.device.processor import Surroundings
 from emulator.runtimes.virtual.device.virtual_device import VirtualDevice
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import GroupLinks
 from emulator.runtimes.virtual.links.transmission import BITS, LinkConstants
 from emulator.runtimes.virtual.server.channel import Channel
-from emulator.runtimes.virtual.server.server_processor import ServerProcessor
-from emulator.runtimes.virtual.server.virtual_server import VirtualServer
+from emulator.runtimes.virtual.server.virtual_server import ServerProcessor, VirtualServer
 from emulator.schedules.base import Cuts
 from emulator.units import Seconds
 from emulator.vectors import Frames, Vector

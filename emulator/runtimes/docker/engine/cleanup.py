@@ -1,4 +1,4 @@
-"""Removes the containers, networks and volumes of runs from the engine, found by their label."""
+"""Labels what runs make in the engine, and removes it. Nothing without a label is ever touched."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -10,7 +10,28 @@ import requests
 from docker import DockerClient
 from docker.errors import APIError, DockerException, NotFound
 
-from .labels import RUN
+RUN = "emulate.run"
+SCENARIO = "emulate.scenario"
+ROLE = "emulate.role"
+DEVICE = "emulate.device"
+FOLDER = "emulate.folder"
+LOCK = "emulate.lock"
+"""Path of a file that the conductor locks for as long as it lives."""
+LINK = "emulate.link"
+"""Name of the foreign container whose link a sidecar and a box make; they have no conductor."""
+
+
+STARTED = "emulate.started"
+"""Time at which the foreign container of a link was started: a later start has lost the link."""
+
+
+def labels(
+    run: str, scenario: str, folder: str, lock: str, role: str, device: str = ""
+) -> dict[str, str]:
+    """Return the labels of a container or network of `run`; `device` is empty but for devices."""
+    marks = {RUN: run, SCENARIO: scenario, FOLDER: folder, LOCK: lock, ROLE: role}
+    return {**marks, DEVICE: device} if device else marks
+
 
 LATE_ENGINE = 10.0
 """Seconds to wait for things that an engine makes although its answer came too late."""

@@ -17,9 +17,8 @@ from ....machine import lock
 from ....machine.cache import cache
 from ....runs import folder
 from ..network.link_removal import remove_link
-from .cleanup import Removed, clean_up
+from .cleanup import FOLDER, LINK, LOCK, RUN, Removed, clean_up
 from .client import refusals
-from .labels import FOLDER, LINK, LOCK, RUN
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from ....world.verbs import row
 from ..configs import boxed_nodes, spec
 from ..configs.prepare import NOBODY
 from ..configs.spec import Container
-from .cleanup import clean_up
+from .cleanup import LOCK, ROLE, RUN, clean_up
 from .client import finished, refusals
 from .endpoint import endpoint
 from .engine_traits import (
@@ -39,7 +39,6 @@ from .engine_traits import (
     lacks,
     unlimited,
 )
-from .labels import LOCK, ROLE, RUN
 from .owners import owned, place
 
 CORES = 1.0

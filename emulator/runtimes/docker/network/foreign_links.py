@@ -19,8 +19,8 @@ from ....world.emulated_clock import UNDILATED
 from ....world.links import reshaping
 from ....world.links.link import Link
 from ..configs import spec
+from ..engine.cleanup import LINK, ROLE, RUN, STARTED
 from ..engine.client import finished, refusals
-from ..engine.labels import LINK, ROLE, RUN, STARTED
 from ..engine.probing import probe
 from .link_removal import departure, linked, remove_link
 

@@ -7,8 +7,7 @@ from typing import Any
 from docker import DockerClient
 from docker.errors import NotFound
 
-from ..engine.cleanup import Removed, clean_up
-from ..engine.labels import LINK, ROLE, RUN, STARTED
+from ..engine.cleanup import LINK, ROLE, RUN, STARTED, Removed, clean_up
 
 LAST = 10
 """Seconds that a sidecar has to undo its link."""

@@ -1,18 +1,53 @@
-"""Faults in virtual time: does verbs to devices, as the timeline or a device's draws ask."""
+"""Faults in virtual time: does verbs to devices, as the timeline or a device's draws ask.
 
-from collections.abc import Callable
+Batteries switch devices off and on as faults do.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
 
 from ....log.records import made
-from ....log.records.fault_records import OverlapRecord
+from ....log.records.fault_records import BatteryRecord, OverlapRecord
 from ....log.writing import RunLog, microseconds
+from ....scenario import Scenario
+from ....scenario.demand import WORKER
+from ....units import Bytes
 from ....world import verbs
+from ....world.battery import BatteryConstants
 from ....world.fault_counts import FaultCounts
 from ....world.powers import perform
 from ....world.verbs import Action, Setting
 from ..clock import Heap
 from ..server.channel import Channel
-from .device_memory import DeviceMemory
+from .device_battery import DeviceBattery
 from .virtual_device import VirtualDevice
+
+
+class DeviceMemory:
+    """Knows the memory limits of the devices, and logs workers that the kernel would kill.
+
+    A worker with its supervisor needs `WORKER` bytes, as `emulate check` counts them.
+    """
+
+    def __init__(self, scenario: Scenario, log: RunLog, now: Callable[[], float]) -> None:
+        """`now` returns emulated seconds into the run."""
+        self._scenario, self._log, self._now = scenario, log, now
+
+    @cached_property
+    def _limits(self) -> dict[str, int]:
+        return {device.name: device.memory for device in self._scenario.nodes}
+
+    def lacks(self, device: str, share: float) -> bool:
+        """Return whether a worker of `device` lacks memory while a fault takes `share` of it."""
+        limit = self._limits[device]
+        return share * limit + WORKER > limit
+
+    def kill(self, device: str) -> None:
+        """Log that the worker of `device` was killed, in the words of a run in containers."""
+        own = f"killed by its own memory limit of {Bytes(self._limits[device])}"
+        reason = f"{own}: raise `memory` in the profile of {device}"
+        facts = {"node": device, "code": -9, "cause": "limit", "reason": reason}
+        self._log.write(made("exit", self._now(), **facts))
 
 
 def overlapped(action: Action, planned: float, now: float) -> OverlapRecord:
@@ -229,3 +264,38 @@ class DeviceFaults:
         # first, as a device that goes on may draw its next fault at once, within `perform`
         self._log.write(made(what, self._now(), node=device.name, **facts, setting=action.setting))
         perform(powers, action.verb, action.setting)
+
+
+KIND = "energy"
+
+
+class Batteries:
+    """Gives devices their batteries at the run's zero."""
+
+    def __init__(
+        self,
+        clock: Heap,
+        faults: DeviceFaults,
+        now: Callable[[], float],
+        log: RunLog,
+        lost: Callable[[str], None],
+    ) -> None:
+        """`lost` is told the name of each device whose battery will never be charged again."""
+        self._clock, self._faults, self._now = clock, faults, now
+        self._log, self._lost = log, lost
+
+    def install(self, scenario: Scenario, nodes: Mapping[str, VirtualDevice]) -> None:
+        """Give each device of `scenario` with a battery its own; the run begins now."""
+        for name, plain in scenario.batteries.items():
+            self._give(nodes[name], BatteryConstants.read(plain))
+
+    def _give(self, device: VirtualDevice, constants: BatteryConstants) -> None:
+        def switch(verb: str) -> None:
+            self._faults.switch(Action(verb, device.name, KIND), device)
+            if device.battery is not None and device.battery.lost:
+                self._lost(device.name)
+
+        def record(level: float) -> None:
+            self._log.write(BatteryRecord(self._now(), device.name, round(level, 6)))
+
+        device.battery = DeviceBattery(constants, self._clock, switch, record)

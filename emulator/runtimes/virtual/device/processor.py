@@ -1,18 +1,121 @@
-"""A device's processor in virtual time: computations under a CPU quota, which pauses delay."""
+"""A device's processor in virtual time: computations under a CPU quota, pauses, and receiving."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from .... import chance
+from ....core.wire.messages import Request
+from ....learning.learners.base import Evaluation
 from ....scenario.sections.virtual_section import BatchTime
+from ....shaping.backend import Backend
+from ....shaping.tc import SUPERPACKET, burst, framed, segments
+from ....vectors import Vector
 from ....world.cpu_quota import Quota, throttled
 from ....world.laws import Fixed, Law
+from ....world.links.link import ETHERNET, FRAME, Side
+from ..clock import Alarms, Heap
 from .device_battery import DeviceBattery
 from .passes import Boot, Pass, WorkPiece, planned
-from .standstill import Standstill
-from .surroundings import Surroundings
+
+Call: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
+
+
+class Standstill:
+    """Keeps the calls to a paused device, and the times of the pauses.
+
+    During a pause, messages and finished work wait.
+    """
+
+    __slots__ = ("_clock", "_since", "_spans", "_waiting")
+
+    def __init__(self, clock: Heap) -> None:
+        self._clock = clock
+        self._since: float | None = None  # when the present pause began; None: the device runs
+        self._spans: list[tuple[float, float]] = []  # begin and end of each past pause
+        self._waiting: list[Call] = []
+
+    @property
+    def paused(self) -> bool:
+        """Whether the device is paused now."""
+        return self._since is not None
+
+    def begin(self) -> None:
+        """Begin a pause."""
+        self._since = self._clock.now
+
+    def end(self) -> list[Call]:
+        """End the pause; return the kept calls, in the order of their arrival."""
+        if self._since is not None:
+            self._spans.append((self._since, self._clock.now))
+            self._since = None
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def forget(self) -> None:
+        """Drop the kept calls, as after the death of the device."""
+        self._waiting.clear()
+
+    def delays(self, call: Callable[..., None], *arguments: Any) -> bool:
+        """Keep `call` until the pause ends, and return True; return False if there is no pause."""
+        if self._since is None:
+            return False
+        self._waiting.append((call, arguments))
+        return True
+
+    def delays_work(
+        self, began: float, end: float, call: Callable[..., None], *arguments: Any
+    ) -> bool:
+        """Return whether pauses delay work, planned from `began` to `end`.
+
+        Call this at `end` or later. If delayed, `call` is called again once the device has worked
+        for as long as it stood still.
+        """
+        if self.delays(call, *arguments):
+            return True
+        due = end + self._lost(began)
+        if due <= self._clock.now:
+            return False
+        self._clock.at(due, call, *arguments)
+        return True
+
+    def lost(self, began: float) -> float:
+        """Return the seconds of standstill since `began`, with those of a pause that lasts."""
+        present = 0.0 if self._since is None else self._clock.now - max(self._since, began)
+        return self._lost(began) + present
+
+    def _lost(self, began: float) -> float:
+        """Return the seconds of past pauses since `began`."""
+        lost = 0.0
+        for begin, end in reversed(self._spans):
+            if end <= began:
+                break
+            lost += end - max(begin, began)
+        return lost
+
+
+NodeT = TypeVar("NodeT")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings(Generic[NodeT]):
+    """The parts of a run used by nodes."""
+
+    clock: Heap
+    alarms: Alarms
+    seed: int
+    step: Law
+    """Seconds of a whole core for one mini-batch."""
+    request: Callable[[NodeT, Request], int]
+    """Send a message to the server, over the node's own links; return its size in bytes."""
+    out_of_reach: Callable[[NodeT], bool]
+    """Return whether the node's connection has been given up."""
+    draw_fault: Callable[[NodeT], bool]
+    """Draw whether a fault strikes in this iteration; return whether the node is down now."""
+    evaluate: Callable[[Vector], Evaluation]
+    """Return the result of a model on the test set."""
 
 
 class Processor(ABC):
@@ -116,3 +219,42 @@ class Processor(ABC):
         result = work.over(self.surroundings.clock.now)
         if not isinstance(work, Boot):  # at the end of which the worker has begun
             self._live(result)
+
+
+WAKE = 33e-6
+"""Seconds of a core for each packet that comes in, plus `EACH` for each frame in the packet.
+
+Fitted to the CPU time that the cgroups of containers counted (docs/calibration.md). On a link that
+nothing shapes, the calibrated step includes this work."""
+
+EACH = 2.5e-6
+
+
+class Reception(NamedTuple):
+    """The cost of a byte of a message, on an idle link."""
+
+    work: float
+    """Seconds of a whole core."""
+    over: float
+    """Seconds during which the byte comes in, over which `work` is spread."""
+
+
+def packet_size(sender: Side, receivers: Iterable[Side]) -> int:
+    """Return the size in bytes of packets from `sender` to `receivers`."""
+    return min(SUPERPACKET, ETHERNET * segments(sender, receivers, Backend(rate="tbf")))
+
+
+def reception(side: Side, packet: int) -> Reception | None:
+    """Return the cost of receiving packets of `packet` bytes on `side`; None without a rate.
+
+    A link delivers a few frames at a time, and a process wakes up for each handful of them. The
+    work comes out of a CPU quota, so the step that follows may find little of its budget left.
+    """
+    if side.rate is None:
+        return None
+    # tbf cuts a packet longer than its burst, and on a side that is lossy or has an overhead every
+    # packet, into single frames: then each frame wakes the process
+    whole = packet <= burst(side.rate) and not framed(side)
+    frames = FRAME / ETHERNET  # for each byte of a message
+    work = frames * (EACH + WAKE * (ETHERNET / packet if whole else 1))
+    return Reception(work, 8 * FRAME / side.net_rate)

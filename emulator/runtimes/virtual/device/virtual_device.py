@@ -27,10 +27,7 @@ from ....world.verbs import Setting
 from ..learning.gradient_handle import PrefetchedReply, PrefetchedSegment, VirtualLearner
 from ..links.network import GroupLinks
 from .passes import Pass, Passes, WholePass
-from .processor import Processor
-from .receive_cost import Reception
-from .standstill import Standstill
-from .surroundings import Surroundings
+from .processor import Processor, Reception, Standstill, Surroundings
 
 Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply] | NodeCoroutine[PrefetchedSegment]
 Work: TypeAlias = Compute[Any] | Forward[Any] | Backward | Activate[Any] | ActivationsBack

@@ -21,9 +21,8 @@ from ....learning.learners.device import CHUNK
 from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, Vector
 from .gradient_handle import LieNow, VirtualLearner
-from .job_pool import Pool
+from .job_pool import Pool, ThreadTools
 from .prefetching import CutPrefetcher, DevicePrefetcher, GradientCoding, GradientSource, Lies
-from .thread_tools import ThreadTools
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,7 @@ from ....learning.learners.local_training import LocalTraining
 from ....learning.learners.staged_learner import StagedNetwork
 from ....vectors import Frames, NotFinite, Vector
 from .gradient_handle import CutHandle, GradientHandle, LieNow
-from .job_pool import Job, Pool
-from .thread_tools import ThreadTools
+from .job_pool import Job, Pool, ThreadTools
 
 Encoded: TypeAlias = DecodedFrames | NotFinite
 """An encoded gradient, or the error to raise in the worker that asks for the frames."""

@@ -23,9 +23,8 @@ import math
 from dataclasses import dataclass
 
 from ....world.links.link import FRAME
-from .cubic import Regrown, Regrowth
+from .cubic import INITIAL, RESTART, Regrown, Regrowth
 from .tcp import Tcp
-from .windows import INITIAL, RESTART
 
 _GAIN = 2 / math.log(2)
 """Pacing rate in start-up, in estimates of the bandwidth."""

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from ....world.links.loss_models import Chain
-from .windows import INITIAL, SEGMENT
+from .cubic import INITIAL, SEGMENT
 
 LEAST_TIMEOUT = 0.2
 LONGEST_TIMEOUT = 120.0

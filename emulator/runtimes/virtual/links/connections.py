@@ -9,9 +9,8 @@ from typing import NamedTuple, TypeAlias
 from ....world.links.link import FRAME
 from ....world.links.loss_models import Chain
 from .burst_losses import BurstLosses
-from .cubic import Regrowth
+from .cubic import INITIAL, RESTART, SEGMENT, Regrowth
 from .tcp import Tcp
-from .windows import INITIAL, RESTART, SEGMENT
 
 Start: TypeAlias = tuple[float, Regrowth | None]
 """The window, and the regrowth after a time-out, when a message began or went on."""

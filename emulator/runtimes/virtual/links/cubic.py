@@ -12,7 +12,14 @@ quarters of the former width, and no further.
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self, TypeAlias
 
-from .windows import RESTART, SEGMENT
+# sizes of windows that all congestion controls share, in bytes of messages
+SEGMENT = 1448.0
+"""Bytes of a message in a full frame."""
+INITIAL = 10 * SEGMENT
+"""The window of a connection that is new or has rested (RFC 6928)."""
+RESTART = SEGMENT
+"""The window after a time-out (RFC 5681)."""
+
 
 _BETA = 0.7
 """Share of the window that is left after a loss (RFC 9438, section 4.6)."""

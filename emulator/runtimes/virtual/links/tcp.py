@@ -1,6 +1,6 @@
 """TCP on an otherwise exact link: its waiting times, and the share of the rate left unused.
 
-The model is Linux with CUBIC (RFC 9438), the kernel's default; `reno.py` and `bbr.py` hold the
+The model is Linux with CUBIC (RFC 9438), the kernel's default; `Reno` and `bbr.py` hold the
 differences of the other congestion controls:
 
 * ten segments at first (RFC 6928), twice as many a round trip later (slow start, RFC 5681), and
@@ -9,7 +9,7 @@ differences of the other congestion controls:
   (`cubic.py`: RFC 5681, RFC 5682, RFC 9438);
 * less than the link's rate where packets get lost (Padhye et al., 1998);
 * no faster than acknowledgements come back over a slow opposite direction, or over a bottleneck
-  that others use, too (`acknowledged_flow.py`);
+  that others use, too (`shared_rates.py`);
 * silent for many time-outs after a burst of losses as long as a window (`burst_losses.py`);
 * from the shaper, not TCP: an idle link lets the content of its bucket through at once.
 
@@ -32,14 +32,14 @@ Not modelled:
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ....shaping.tc import burst
 from ....world.links.link import ETHERNET, FRAME, Side
 from ....world.links.loss_models import Chain
 from .burst_losses import LEAST_TIMEOUT as _LEAST_TIMEOUT
 from .burst_losses import tries
-from .cubic import Regrown, Regrowth, recover
-from .windows import INITIAL, SEGMENT
+from .cubic import INITIAL, SEGMENT, Regrown, Regrowth, recover
 
 ACK = 66 / (2 * SEGMENT)
 """Bytes of frames that flow back for each byte of a message: an acknowledgement of 66 bytes for
@@ -192,3 +192,40 @@ def reno_frames(events: float, rtt: float) -> float:
     p = events
     stall = min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p * p) * (2 * rtt + _STALL)
     return 1 / (rtt * math.sqrt(2 * p / 3) + stall)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearRegrowth(Regrowth):
+    """A connection's state since a time-out, with a growth of a segment each round trip."""
+
+    left: ClassVar[float] = 0.5
+
+    def _avoid(
+        self, widened: float, acknowledged: float, window: float, rtt: float
+    ) -> tuple[float, Regrowth]:
+        return widened + SEGMENT * acknowledged / window, self
+
+
+@dataclass(frozen=True, slots=True)
+class Reno(Tcp):
+    """Reno on a group's links, in a direction.
+
+    Slow start and the halvings of the window in a pause are those of CUBIC. A loss halves the
+    window, and then each round trip widens it by a segment: so the long-run rate follows the square
+    root law alone (Mathis et al., 1997; Padhye et al., 1998), and growth after a time-out is linear
+    from half of the former window on (RFC 5681).
+
+    Not modelled: Linux's Reno has no HyStart, so a long message widens the window until the queue
+    at the bottleneck overflows.
+    """
+
+    def recover(self, size: float, pace: float, window: float) -> Regrown:
+        """Return idle seconds, window and state of `size` bytes after a time-out at `window`."""
+        return recover(size, pace, self.rtt, window, LinearRegrowth)
+
+    def regrowth(self, window: float) -> Regrowth:
+        """Return the state after a time-out at `window`."""
+        return LinearRegrowth.after(window)
+
+    def _frames(self, events: float, rtt: float) -> float:
+        return reno_frames(events, rtt)

@@ -8,7 +8,7 @@ import yaml
 
 from emulator.node import config
 from emulator.runtimes.docker.configs import spec
-from emulator.runtimes.docker.engine.labels import labels
+from emulator.runtimes.docker.engine.cleanup import labels
 from emulator.scenario import demand, load
 from emulator.world.roles import EVALUATOR, SERVER
 

@@ -8,8 +8,8 @@ from emulator.errors import DeploymentError
 from emulator.node.config import GatewayRole
 from emulator.node.link.access_link import AccessLink
 from emulator.runtimes.docker.configs import spec
-from emulator.runtimes.docker.configs.manifest import bottlenecks
 from emulator.runtimes.docker.network.ways import Ways, addresses
+from emulator.runtimes.docker.play_containers import bottlenecks
 from emulator.shaping import access, gateway
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.runtimes.virtual import clock as module
 from emulator.runtimes.virtual.clock import Heap
-from emulator.runtimes.virtual.clock import heap as module
 
 # ties, the past, the next instant, far away, and never
 DELAYS = st.one_of(

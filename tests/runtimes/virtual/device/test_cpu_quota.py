@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.runtimes.virtual.device.receive_cost import packet, reception
+from emulator.runtimes.virtual.device.processor import packet_size, reception
 from emulator.units import Fraction, Rate
 from emulator.world.cpu_quota import PERIOD, Quota
 from emulator.world.links.link import Side
@@ -78,7 +78,7 @@ def test_what_went_on_beside_is_taken_from_the_period_that_it_fell_into() -> Non
 def test_a_model_costs_what_containers_were_seen_to_spend_on_it(
     rate: float, seconds: float
 ) -> None:
-    sent = packet(Side(), [Side(rate=Rate(rate)) for rate in SEEN])
+    sent = packet_size(Side(), [Side(rate=Rate(rate)) for rate in SEEN])
     received, size = reception(Side(rate=Rate(rate)), sent), 4 * 421_642
     assert received is not None
     assert size * received.work == pytest.approx(seconds, rel=0.3)
@@ -86,14 +86,14 @@ def test_a_model_costs_what_containers_were_seen_to_spend_on_it(
 
 
 def test_receiving_from_an_unshaped_link_is_a_part_of_the_step() -> None:
-    assert reception(Side(), packet(Side(), [])) is None
+    assert reception(Side(), packet_size(Side(), [])) is None
 
 
 def test_packets_that_a_link_cuts_come_frame_by_frame() -> None:
     fast, lossy = Side(rate=Rate(50e6)), Side(rate=Rate(50e6), loss=Fraction(0.001))
     slow, charged = Side(rate=Rate(8e6)), Side(rate=Rate(50e6), overhead=8)
-    assert packet(Side(), [fast, slow]) == 9 * 1514
-    assert packet(Side(), [slow]) == packet(Side(), []) == 65536
+    assert packet_size(Side(), [fast, slow]) == 9 * 1514
+    assert packet_size(Side(), [slow]) == packet_size(Side(), []) == 65536
     pieces = [reception(side, 9 * 1514) for side in (fast, lossy, slow, charged)]
     assert pieces[0].work < pieces[1].work / 4  # type: ignore[union-attr]
     assert pieces[1].work == pieces[2].work == pieces[3].work  # type: ignore[union-attr]

@@ -16,13 +16,12 @@ from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.local_training import LocalTraining
 from emulator.runtimes import virtual
 from emulator.runtimes.virtual.learning.gradient_handle import HandleEncoder, PrefetchedReply
-from emulator.runtimes.virtual.learning.job_pool import Pool
+from emulator.runtimes.virtual.learning.job_pool import Inputs, Labels, Pool, ThreadTools
 from emulator.runtimes.virtual.learning.prefetching import (
     DevicePrefetcher,
     GradientCoding,
     GradientSource,
 )
-from emulator.runtimes.virtual.learning.thread_tools import Inputs, Labels, ThreadTools
 from emulator.vectors import Frames, NotFinite, Vector
 
 SIZE = 4

@@ -16,8 +16,8 @@ from emulator.learning.datasets.grammar import Grammar
 from emulator.learning.learners import device
 from emulator.runs import data_split
 from emulator.runs.data_split import DataSplit
+from emulator.runtimes.virtual.learning.job_pool import ThreadTools
 from emulator.runtimes.virtual.learning.prefetched_training import PrefetchedTraining
-from emulator.runtimes.virtual.learning.thread_tools import ThreadTools
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 from tests.fakes.virtual_world import Onlooker

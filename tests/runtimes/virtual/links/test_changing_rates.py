@@ -16,8 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock import Heap
-from emulator.runtimes.virtual.links.link_player import LinkPlayer
-from emulator.runtimes.virtual.links.network import build_links
+from emulator.runtimes.virtual.links.network import LinkPlayer, build_links
 from emulator.scenario import Scenario, loads
 from emulator.scenario.timeline.link_changes import start_draw
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from analysis import read
 from analysis.reading.protocol import virtual as sentence
 from emulator.runtimes.virtual.links.bbr import Bbr
+from emulator.runtimes.virtual.links.cubic import INITIAL, RESTART, SEGMENT
 from emulator.runtimes.virtual.links.network import CONTROLS
-from emulator.runtimes.virtual.links.reno import LinearRegrowth, Reno
-from emulator.runtimes.virtual.links.tcp import Tcp
-from emulator.runtimes.virtual.links.windows import INITIAL, RESTART, SEGMENT
+from emulator.runtimes.virtual.links.tcp import LinearRegrowth, Reno, Tcp
 from emulator.scenario.sections.run_sections import Congestion
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side

@@ -9,10 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock import Heap
-from emulator.runtimes.virtual.links.cubic import Regrowth, recover
+from emulator.runtimes.virtual.links.cubic import INITIAL, RESTART, SEGMENT, Regrowth, recover
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
-from emulator.runtimes.virtual.links.windows import INITIAL, RESTART, SEGMENT
 from emulator.units import Rate, Seconds
 from emulator.world.links.link import FRAME, Link, Side
 from tests.fakes.virtual.replayed_transfers import modelled, resumed

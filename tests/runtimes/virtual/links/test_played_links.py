@@ -7,8 +7,7 @@ import pytest
 
 from emulator.log.lines import read
 from emulator.runtimes.virtual.clock import Heap
-from emulator.runtimes.virtual.links.link_player import LinkPlayer
-from emulator.runtimes.virtual.links.network import build_links
+from emulator.runtimes.virtual.links.network import LinkPlayer, build_links
 from emulator.scenario import Scenario
 from emulator.scenario.timeline.link_changes import start_draw
 from emulator.world.links.link import FRAME

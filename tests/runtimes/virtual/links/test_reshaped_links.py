@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock import Heap
+from emulator.runtimes.virtual.links.cubic import INITIAL
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.runtimes.virtual.links.tcp import Tcp
 from emulator.runtimes.virtual.links.transmission import LinkConstants
-from emulator.runtimes.virtual.links.windows import INITIAL
 from emulator.units import Rate, Seconds
 from emulator.world.links.link import FRAME, Side
 

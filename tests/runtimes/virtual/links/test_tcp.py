@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.runtimes.virtual.links.cubic import INITIAL, RESTART
 from emulator.runtimes.virtual.links.tcp import _LEAST_TIMEOUT, Tcp
-from emulator.runtimes.virtual.links.windows import INITIAL, RESTART
 from emulator.shaping.tc import burst
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import FRAME, Link, Side

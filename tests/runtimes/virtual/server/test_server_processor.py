@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.runtimes.virtual.server.server_processor import ServerProcessor
+from emulator.runtimes.virtual.server.virtual_server import ServerProcessor
 from emulator.units import Seconds
 from emulator.world.laws import Fixed, Uniform
 from tests.fakes.plain_records import read
