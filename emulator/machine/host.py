@@ -14,7 +14,7 @@ MEMORY = Path("/proc/meminfo")
 PRESSURE = Path("/proc/pressure/cpu")
 """Pressure stall information of the kernel, which not every kernel has."""
 
-SAMPLING = 1.0
+LOAD_SAMPLING = 1.0
 """Seconds between two samples of the load."""
 
 
@@ -98,7 +98,7 @@ class Load:
 
     def _run(self) -> None:
         before, waited = _ticks(), _waited()
-        while not self._stop.wait(SAMPLING):
+        while not self._stop.wait(LOAD_SAMPLING):
             after, now = _ticks(), _waited()
             total = after[1] - before[1]
             if total:

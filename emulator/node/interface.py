@@ -7,6 +7,8 @@ from ..errors import DeploymentError
 from ..shaping.box.rewiring import WIRE
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
+SAMPLING = 1.0
+"""Seconds between two samples of the counters."""
 GONE = (
     "the network interface eth0 is gone: the node has no link any more, and another interface "
     "would be unshaped"

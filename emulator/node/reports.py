@@ -247,10 +247,12 @@ class LatenessLine(BoxLine, frozen=True):
     cpu: Amount
 
 
+AnyBoxLine: TypeAlias = ReadyLine | LatenessLine
+
 encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Stamped).decode
-_decode_part = msgspec.json.Decoder(PartReport).decode
-_decode_box = msgspec.json.Decoder(ReadyLine | LatenessLine).decode
+_stamped = msgspec.json.Decoder(Stamped)
+_part: msgspec.json.Decoder[PartReport] = msgspec.json.Decoder(PartReport)
+_box: msgspec.json.Decoder[AnyBoxLine] = msgspec.json.Decoder(AnyBoxLine)
 
 NO_REPORT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Errors that the decoder raises for a line that is no report."""
@@ -259,7 +261,7 @@ NO_REPORT = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 def decode(line: str) -> Stamped | None:
     """Return the report in `line`, which a container has printed; None if it is another line."""
     try:
-        return _decode(line)
+        return _stamped.decode(line)
     except NO_REPORT:
         return None
 
@@ -267,17 +269,17 @@ def decode(line: str) -> Stamped | None:
 def decode_part(line: bytes) -> PartReport | None:
     """Return the part's report in `line`; write another line to the node's log, return None."""
     try:
-        return _decode_part(line)
+        return _part.decode(line)
     except NO_REPORT as error:
         text = line[:200].decode(errors="replace")
         print(f"no report of a part ({error}): {text}", file=sys.stderr, flush=True)
         return None
 
 
-def decode_box(line: str) -> ReadyLine | LatenessLine | None:
+def decode_box(line: str) -> AnyBoxLine | None:
     """Return the `line` of the box; None if it is another line."""
     try:
-        return _decode_box(line)
+        return _box.decode(line)
     except NO_REPORT:
         return None
 

@@ -23,7 +23,7 @@ from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
 from .control_group import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
-from .interface import GONE, InterfaceGoneError, interface_bytes
+from .interface import GONE, SAMPLING, InterfaceGoneError, interface_bytes
 from .orders import HOLD, AnyOrder, Do, HoldMessages, LineReader, QuotaAnswer, StopPart, Zero
 from .part.part_powers import PartPowers
 from .reports import (
@@ -43,10 +43,7 @@ from .reports import (
     say,
 )
 
-SAMPLING = 1.0
-"""Seconds between samples of the interface's counters."""
-
-LOOK, LONGEST_LOOK = 0.2, 1.0
+PART_LOOK, LONGEST_LOOK = 0.2, 1.0
 """Longest time between two looks whether the part has ended, which no event tells: emulated
 seconds, as each look takes some of the device's CPU quota, and at most so many real ones."""
 
@@ -75,7 +72,7 @@ class Supervisor:
     def __init__(self, node: NodeConfig) -> None:
         self.node, self.powers = node, PartPowers(node)
         self.part, self.clock = self.powers.part, node.clock
-        self._look = min(LONGEST_LOOK, self.clock.real(LOOK))
+        self._look = min(LONGEST_LOOK, self.clock.real(PART_LOOK))
         self.battery: BatteryFeed | None = None
         """Battery of a device that has one."""
         self.later: list[tuple[float, Do]] = []
@@ -179,7 +176,7 @@ class Supervisor:
         dated = [self.powers.schedule.due, *(at for at, _ in self.later)]
         due = min([sample, *parting, *battery, *meter, *dated])
         wait = self.clock.real(max(0.0, due - self.clock.now()))
-        look = LOOK if self.powers.closing else self._look
+        look = PART_LOOK if self.powers.closing else self._look
         return min(look if self.powers.pressing is None else PRESS_LOOK, wait)
 
     def _finished(self) -> bool:

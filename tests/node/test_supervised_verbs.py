@@ -259,7 +259,9 @@ tell("record", record={"what": "iteration", "iteration": 7})
     code, heard = container.end()
     assert code == 0
     assert {"failed", "kill"}.isdisjoint(whats(heard))
-    plan, iteration = [json.loads(each["record"]) for each in heard if each["what"] == "record"]
+    plan, iteration = [
+        json.loads(bytes(each["record"])) for each in heard if each["what"] == "record"
+    ]
     assert (plan["what"], plan["at"], plan["times"]) == ("plan", 1.5, [0.25] * 30_000)
     assert iteration["iteration"] == 7
     assert container.process.stderr

@@ -26,7 +26,7 @@ def test_pressure_is_the_share_of_the_time_in_which_a_process_waited(
 
 
 def test_each_sample_of_the_load_has_both(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "SAMPLING", 0.02)
+    monkeypatch.setattr(host, "LOAD_SAMPLING", 0.02)
     load = host.Load()
     load.begin()
     load._thread.join(0.3)

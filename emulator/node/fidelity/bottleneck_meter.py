@@ -10,7 +10,7 @@ from ...world.emulated_clock import EmulatedClock
 from ...world.links.link import WAYS
 from ...world.links.reshaping import read
 from ..config import NodeConfig
-from ..interface import device_bytes
+from ..interface import SAMPLING, device_bytes
 from ..reports import LinkReport, NodeReport, TrafficReport
 from .queue_counters import Queue, QueueReader
 from .rate_meter import RateMeter
@@ -19,8 +19,6 @@ Say: TypeAlias = Callable[[NodeReport], None]
 
 WINDOW = 10.0
 """Seconds that a report covers."""
-SAMPLING = 1.0
-"""Seconds between two samples of the traffic."""
 _DEVICES = dict(zip(WAYS, (gateway.UP, gateway.DOWN), strict=True))
 
 

@@ -19,7 +19,7 @@ from ...world.links import reshaping
 from ...world.links.link import Link
 from ..config import BOX
 
-READY = "ready"
+STANDS = "ready"
 """Line that says that the link stands."""
 
 
@@ -30,7 +30,7 @@ def main() -> int:
     link, backend = reshaping.read(json.loads(plain)), Backend.read(json.loads(means))
     try:
         undo = _behind_box(name, link, backend) if boxed(link, backend) else _shaped(link, backend)
-        print(READY, flush=True)
+        print(STANDS, flush=True)
         signal.sigwait({signal.SIGTERM})
         undo()
     except DeploymentError as error:

@@ -9,7 +9,7 @@ from ...world.verbs import Setting
 from ..config import Delay
 from ..orders import HOLD, PartOrders
 
-LOOK = 0.05
+HOLDS_LOOK = 0.05
 """Seconds between two looks of the server for changes."""
 
 
@@ -42,7 +42,7 @@ class DevicesHolds:
     def tick(self, now: float) -> None:
         if now < self._due:
             return
-        self._due = now + LOOK
+        self._due = now + HOLDS_LOOK
         for node, delay in self._orders.settings().get(HOLD, {}).items():
             if self._known.get(node) != delay and node in self._holds:
                 self._known[node] = delay

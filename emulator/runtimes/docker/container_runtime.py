@@ -46,7 +46,7 @@ that the file of its model has grown: a large model may take a slow disk minutes
 LAST_REPORTS = 2.0
 """Emulated seconds that gateways have for their last reports, after the server has ended."""
 
-LOOK = 0.1
+LOG_LOOK = 0.1
 """Real seconds between looks at the server's log."""
 
 ENGINE_LOOK = 0.01
@@ -132,7 +132,7 @@ class DockerRuntime:
         while self._log.zero is None:
             self._listen(self._waves.start_next())
             self._view.progress(gathering.words())
-            self._look(LOOK)
+            self._look(LOG_LOOK)
             if why := gathering.late(self._clock.now()) or self._log.stopped_early:
                 raise DeploymentError(f"the run did not begin: {why}")
 
@@ -140,7 +140,7 @@ class DockerRuntime:
         launcher.start_box()
         self._stdio.listen(BOX)
         while not box.ready:
-            self._look(LOOK)
+            self._look(LOG_LOOK)
             box.check_start()
 
     def wait(self, until: float) -> bool:
@@ -153,7 +153,7 @@ class DockerRuntime:
                 return False
             if self._waves and not self._waves.idle:
                 self._listen(self._waves.start_next())
-            self._look(min(LOOK, self._clock.real(left)))
+            self._look(min(LOG_LOOK, self._clock.real(left)))
             self._view.beat(self._log.now)
         self._await_server()
         return False
@@ -204,7 +204,7 @@ class DockerRuntime:
         """End the run, as no device is left; messages on their way may still arrive."""
         until = self._clock.now() + SETTLE
         while not self._log.stop and self._clock.now() < until:
-            self._look(LOOK)
+            self._look(LOG_LOOK)
         if self._log.stop:
             self._await_server()
         else:
@@ -226,7 +226,7 @@ class DockerRuntime:
         sizes: list[int] = []
         until = self._clock.now() + LAST_WRITES
         while SERVER not in self._ended and self._clock.now() < until:
-            self._look(LOOK)
+            self._look(LOG_LOOK)
             # the server completes a checkpoint before it begins with the model
             if sizes != (sizes := unfinished_models(self._folder)):
                 until = self._clock.now() + LAST_WRITES
@@ -236,7 +236,7 @@ class DockerRuntime:
         told = {name for name in gateways if self._stdio.tell(name, StopPart())}
         until = self._clock.now() + LAST_REPORTS
         while told - self._ended and self._clock.now() < until:
-            self._look(LOOK)
+            self._look(LOG_LOOK)
 
     def _look(self, timeout: float) -> None:
         """Take the containers' output, for up to `timeout` real seconds, and the server's log."""

@@ -14,6 +14,7 @@ from ...core.server.parameter_server import GATHERING
 from ...errors import first_of
 from ...log.lines import LineTail
 from ...node.part.server_chores import Member
+from .engine.client import MOST_CALLS
 
 AHEAD = 4.0
 """Cores that booting nodes may want together for each core of the engine.
@@ -87,10 +88,6 @@ class Gathering:
         return f" (with {100 * share:.3g}% of a core)" if 0 < share < 1 else ""
 
 
-TOGETHER = 8
-"""Containers that the engine is asked to start at once."""
-
-
 class Waves:
     """The starts of the nodes of a run; none is under way after `close`."""
 
@@ -103,7 +100,7 @@ class Waves:
         """
         self._gathering, self._start, self._hellos = gathering, start, hellos
         self._starting: dict[Future[float], str] = {}
-        self._pool = ThreadPoolExecutor(TOGETHER)
+        self._pool = ThreadPoolExecutor(MOST_CALLS)
 
     @property
     def idle(self) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...log.records.fidelity_records import HostRecord
 from ...log.verdicts.host_shortage import is_short
-from ...machine.host import SAMPLING, Load
+from ...machine.host import LOAD_SAMPLING, Load
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
 
@@ -81,7 +81,7 @@ class HostLog:
         count = len(self._beside) if last else SECONDS
         if not count or len(self._beside) < count + (not last):
             return None
-        record = self._record(at - self._clock.emulated(SAMPLING) * (not last), count)
+        record = self._record(at - self._clock.emulated(LOAD_SAMPLING) * (not last), count)
         self._shown += count
         del self._beside[:count]
         return record
@@ -107,7 +107,7 @@ class HostLog:
             short=list(map(is_short, busy, evaluator or [0.0] * count, waits or unknown)),
             server=_known([each.server for each in beside]),
             throttled=_known([each.throttled for each in beside]),
-            step=self._clock.emulated(SAMPLING),
+            step=self._clock.emulated(LOAD_SAMPLING),
         )
 
 

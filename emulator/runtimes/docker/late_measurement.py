@@ -28,7 +28,7 @@ from .engine.exits import Exits
 from .engine.stdio import OutputEnded, Said, Stdio
 from .run_logs import NodeLogs
 
-LOOK = 1.0
+OUTPUT_LOOK = 1.0
 """Real seconds to wait for the next output of the container at a time."""
 
 
@@ -121,7 +121,7 @@ class _Measuring:
         """
         while left := len(kept_versions(versions)):
             self._view.progress(f"measuring {self._count - left} of {self._count} versions")
-            for news in self._stdio.read(LOOK):
+            for news in self._stdio.read(OUTPUT_LOOK):
                 if isinstance(news, OutputEnded):
                     return self._ended()
                 self._hear(news, versions)

@@ -42,38 +42,6 @@ _QUEUES = {"htb": "htb, a queue for each member", "tbf": "tbf, one queue for all
 PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow")
 
 
-def container_facts(
-    client: DockerClient, scenario: Scenario, host: Host, backend: Backend, image: NodeImage
-) -> dict[str, Any]:
-    """Return the entries for the manifest, beside those of `Session.describe`."""
-    with refusals("asking the engine for its version"):
-        engine = client.version()
-    return {
-        "image": {"name": NAME, "digest": image.id, "labels": image.labels},
-        "kernel": host.kernel,
-        "engine": engine["Version"],
-        "endpoint": endpoint().plain(),
-        "shaping": backend.plain(),
-        "tcp": scenario.tcp.congestion if scenario.tcp else kernel.default_congestion(),
-        "encrypted": scenario.server.encrypt,
-        **bottlenecks(scenario, backend),
-        **({} if scenario.time is None else {"dilation": scenario.dilation}),
-    }
-
-
-def bottlenecks(scenario: Scenario, backend: Backend) -> dict[str, Any]:
-    """Return the members of each bottleneck, and what holds its packets; nothing without any."""
-    members = scenario.bottleneck_of
-    entries = {
-        each.name: {
-            "queue": _QUEUES[backend.shared],
-            "members": [name for name in members if members[name] is each],
-        }
-        for each in scenario.bottlenecks
-    }
-    return {"bottlenecks": entries} if entries else {}
-
-
 def play(
     scenario: Scenario,
     runs: Path,
@@ -211,7 +179,7 @@ class HostParts:
     predicted: dict[str, Any]
     """The manifest's entry on compute groups, measured on the idle host before the run."""
 
-    def container_facts(self, scenario: Scenario) -> dict[str, Any]:
+    def facts(self, scenario: Scenario) -> dict[str, Any]:
         known = container_facts(self.client, scenario, self.host, self.backend, self.image)
         return {**known, **self.predicted}
 
@@ -262,3 +230,35 @@ def get_ready(
     graph = ready(scenario.training.network, scenario.seed)
     predicted = prediction_facts(scenario, view.progress, assumed=False)
     return HostParts(client, split, graph, means.backend, means.files, image, host, predicted)
+
+
+def container_facts(
+    client: DockerClient, scenario: Scenario, host: Host, backend: Backend, image: NodeImage
+) -> dict[str, Any]:
+    """Return the entries for the manifest, beside those of `Session.describe`."""
+    with refusals("asking the engine for its version"):
+        engine = client.version()
+    return {
+        "image": {"name": NAME, "digest": image.id, "labels": image.labels},
+        "kernel": host.kernel,
+        "engine": engine["Version"],
+        "endpoint": endpoint().plain(),
+        "shaping": backend.plain(),
+        "tcp": scenario.tcp.congestion if scenario.tcp else kernel.default_congestion(),
+        "encrypted": scenario.server.encrypt,
+        **bottlenecks(scenario, backend),
+        **({} if scenario.time is None else {"dilation": scenario.dilation}),
+    }
+
+
+def bottlenecks(scenario: Scenario, backend: Backend) -> dict[str, Any]:
+    """Return the members of each bottleneck, and what holds its packets; nothing without any."""
+    members = scenario.bottleneck_of
+    entries = {
+        each.name: {
+            "queue": _QUEUES[backend.shared],
+            "members": [name for name in members if members[name] is each],
+        }
+        for each in scenario.bottlenecks
+    }
+    return {"bottlenecks": entries} if entries else {}

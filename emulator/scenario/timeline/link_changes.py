@@ -12,7 +12,7 @@ from ...units import Rate, Seconds, three_digits
 from ...world.faults import Scheduled
 from ...world.links.bottleneck import SharedLink
 from ...world.links.link import WAYS, Link, Side
-from ...world.links.link_course import MANY, side_course, silent_from, slowest
+from ...world.links.link_course import MOST_CACHED, side_course, silent_from, slowest
 from ...world.links.reshaping import VERB, reshaped
 from ...world.links.traces.trace_statistics import statistics
 from ...world.verbs import Setting, row
@@ -223,7 +223,7 @@ def _of_link(where: str, link: Link, changed: Callable[[Link], Link]) -> Iterato
             yield Moment(f"{where}.{way}", part, now, traced)
 
 
-@lru_cache(maxsize=MANY)
+@lru_cache(maxsize=MOST_CACHED)
 def _moments(side: Side) -> tuple[tuple[str, Side, bool], ...]:
     """Return the directions that `side` may have, with the places of the step or the trace, and
     whether the rate is a sample's."""

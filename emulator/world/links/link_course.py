@@ -27,7 +27,7 @@ OUTAGE = Rate(100)
 of which one in two minutes passes, and go on when the rate rises; a cut would lose them."""
 
 
-MANY = 4096
+MOST_CACHED = 4096
 """Number of directions whose bounds are cached: each of many devices may play traces of its own. A
 course has a side for each sample of its trace, so far fewer courses are cached."""
 
@@ -148,7 +148,7 @@ def _silent_from(side: Side, loss: float, draw: float) -> float:
     return max(0.0, _silent_time(side, loss) - begin)
 
 
-@lru_cache(maxsize=MANY)
+@lru_cache(maxsize=MOST_CACHED)
 def _silent_time(side: Side, loss: float) -> float:
     """Return the time of the course of `side` from which it carries nothing for good, with an added
     `loss`: minus infinity if it never carries, infinity if it always does again."""
@@ -186,7 +186,7 @@ def slowest(link: Link) -> Link:
     return Link(_slowest(link.up), _slowest(link.down)) if link.changes else link
 
 
-@lru_cache(maxsize=MANY)
+@lru_cache(maxsize=MOST_CACHED)
 def _slowest(side: Side) -> Side:
     if not side.changes:
         return side

@@ -57,7 +57,7 @@ for thread in threads: thread.join()
 DEVICE = """
 import msgspec
 from emulator.node.config import Network
-from emulator.shaping.apply import apply
+from emulator.shaping.command import apply
 apply(msgspec.json.decode(open(CONFIG).read(), type=Network).shape)
 def connect():
     while True:

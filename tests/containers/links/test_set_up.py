@@ -49,7 +49,7 @@ import numpy as np
 from emulator.core.wire.messages import ModelReply
 from emulator.node import config
 from emulator.node.part.server_role import _holds
-from emulator.shaping.apply import apply
+from emulator.shaping.command import apply
 from emulator.transport import server_driver
 from emulator.transport.router import Router
 node = config.read()
@@ -79,7 +79,7 @@ import json, time
 from emulator.core.wire.messages import Hello, Pull, Update
 from emulator.node import config
 from emulator.node.part.role import _connect, _hold
-from emulator.shaping.apply import apply
+from emulator.shaping.command import apply
 from emulator.transport.inbox import Inbox
 node = config.read()
 apply(node.network.shape)

@@ -54,7 +54,7 @@ def reports(logs: Logs) -> Reports:
     return Reports(exits, written, Onlooker(), Survivors(1, ()))
 
 
-PLAN = full({"what": "plan", "at": 1.5, "node": "far", "kind": "dynacomm", "pull": [[1, 4]]})
+PLAN = full({"what": "plan", "at": 1.5, "node": "far", "kind": "dynacomm", "pull": [(1, 4)]})
 
 
 def _said(**changes: Any) -> Said:

@@ -145,7 +145,7 @@ class Prepared:
     @cached_property
     def _congestion(self) -> str | None:
         """The congestion control to set; None for the host's, which need not be allowed."""
-        wanted = self.scenario.tcp and self.scenario.tcp.congestion
+        wanted = self.scenario.tcp.congestion if self.scenario.tcp else None
         return None if wanted is None or wanted == kernel.default_congestion() else wanted
 
     @property

@@ -27,6 +27,8 @@ FORWARDING = {"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.send_redirects": "0
 
 BOX = "packet_box"
 """Name of the box beside the names of nodes; no device can have it, for the sake of the `_`."""
+BOX_READY = 30.0
+"""Seconds that the box, or the sidecar of a foreign container, has until it serves."""
 
 TUN = "/dev/net/tun"
 """Device through which TAP devices are made; the engine gives it to containers on request."""

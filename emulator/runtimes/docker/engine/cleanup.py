@@ -36,7 +36,7 @@ def labels(
 LATE_ENGINE = 10.0
 """Seconds to wait for things that an engine makes although its answer came too late."""
 
-LOOK = 1.0
+LATE_LOOK = 1.0
 """Seconds between two looks for such things."""
 
 REMOVAL_TIMEOUT = 30.0
@@ -77,7 +77,7 @@ def clean_up_late(client: DockerClient, run: str, unanswered: Iterable[str]) -> 
     removed, until = clean_up(client, run), time.monotonic() + LATE_ENGINE
     missing = {*unanswered} - {*removed.found}
     while missing and time.monotonic() < until:
-        time.sleep(LOOK)
+        time.sleep(LATE_LOOK)
         removed = clean_up(client, run)
         missing -= {*removed.found}
     doubt = "may appear yet, as Docker has not answered whether it is made: `emulate clean` removes"

@@ -14,6 +14,9 @@ from ....machine.host import lacks_containers
 from .endpoint import endpoint
 from .engine_traits import refusal
 
+MOST_CALLS = 8
+"""Most calls of a run to the engine at once."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 

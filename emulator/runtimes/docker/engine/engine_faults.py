@@ -23,11 +23,7 @@ from ....world.powers import perform
 from ....world.verbs import Action, Setting
 from ..configs import spec
 from ..configs.spec import USUAL_PERIOD, cpu_quota
-from .client import refusals
-
-TOGETHER = 8
-"""Most calls to the engine at once."""
-
+from .client import MOST_CALLS, refusals
 
 UNLIMITED = -1
 """CPU quota of a container without one."""
@@ -142,7 +138,7 @@ class EngineFaults:
         self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end
         self._tickets = 0
         self._overlaps: list[Done] = []  # faults that came while another of the verb held a device
-        self._pool = ThreadPoolExecutor(TOGETHER)
+        self._pool = ThreadPoolExecutor(MOST_CALLS)
 
     def perform(self, action: Action, planned: float) -> None:
         """Begin to do an `action` of the timeline, which is due at `planned`."""

@@ -24,8 +24,6 @@ from ..engine.client import finished, refusals
 from ..engine.probing import probe
 from .link_removal import departure, linked, remove_link
 
-READY = 30.0
-"""Seconds that the box and the sidecar each have until they serve."""
 _LOOK = 0.1
 
 
@@ -144,7 +142,7 @@ def _start(client: DockerClient, options: dict[str, Any], word: str) -> None:
     """Start a container, and wait for the `word` on its output. Raises DeploymentError."""
     container = finished(client.containers.create, **options)
     container.start()
-    until = UNDILATED.now() + READY
+    until = UNDILATED.now() + spec.BOX_READY
     while word not in container.logs(stderr=False).decode(errors="replace"):
         container.reload()
         if container.status in ("exited", "dead") or UNDILATED.now() > until:

@@ -16,16 +16,13 @@ from ..engine.stdio import OutputEnded, Said
 from ..reporting import Reports
 from ..run_logs import NodeLogs
 
-READY = 30.0
-"""Seconds that the box has until it serves."""
-
 
 class PacketBox:
     """Hears what the container of the box prints. A run ends with the reason if the box dies."""
 
     def __init__(self, client: DockerClient, run: str, exits: Exits, logs: NodeLogs) -> None:
         self._client, self._run, self._exits, self._logs = client, run, exits, logs
-        self._until = UNDILATED.now() + READY
+        self._until = UNDILATED.now() + spec.BOX_READY
         self.ready = False
         """Whether the box serves."""
 
@@ -45,7 +42,9 @@ class PacketBox:
     def check_start(self) -> None:
         """Raise DeploymentError if the box should serve by now, and does not."""
         if not self.ready and UNDILATED.now() > self._until:
-            raise DeploymentError(f"the box that delays packets was not ready in {READY:.0f} s")
+            raise DeploymentError(
+                f"the box that delays packets was not ready in {spec.BOX_READY:.0f} s"
+            )
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

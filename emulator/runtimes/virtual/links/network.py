@@ -1,4 +1,4 @@
-"""The links of a scenario in virtual time, and their changes: devices' links behind the server's."""
+"""The links of a scenario in virtual time, as they change: devices' links behind the server's."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial

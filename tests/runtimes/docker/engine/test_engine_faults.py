@@ -260,7 +260,7 @@ HOSTILE = [
     DrawnReport("slow", "throttle", "unthrottle", 1.0, {"factor": 1e308}),
     DrawnReport("slow", "throttle", "unthrottle", 1.0, {"factor": "half"}),
     VerbReport("reshape", "degrade", None, {"link": 7}),
-    VerbReport("reshape", "degrade", None, {"rate": "fast"}),
+    VerbReport("reshape", "degrade", None, {"loss": "half"}),
     VerbReport("reshape", "degrade", None, {"delay": -9.0}),
 ]
 

@@ -13,6 +13,7 @@ from requests import Response
 from emulator.cli.prepare import doctor
 from emulator.errors import HostError
 from emulator.node import engine_probe
+from emulator.node.control_group import cpu_quota
 from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.engine import client as connecting
 from emulator.runtimes.docker.engine import probing
@@ -323,7 +324,7 @@ def test_the_quota_of_a_control_group(
     for name, content in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
-    assert engine_probe.quota(tmp_path) == cores
+    assert cpu_quota(tmp_path) == cores
 
 
 def test_the_use_of_mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

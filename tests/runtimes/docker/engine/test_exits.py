@@ -390,7 +390,7 @@ def test_the_hosts_load_is_sampled_from_the_start_to_the_stop(
     play: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To start a hundred containers makes any host busy, and spoils nothing."""
-    monkeypatch.setattr(host, "SAMPLING", 0.01)
+    monkeypatch.setattr(host, "LOAD_SAMPLING", 0.01)
     monkeypatch.setattr(host, "_ticks", iter(zip(range(9999), range(9999), strict=True)).__next__)
     run = play()
     time.sleep(0.05)

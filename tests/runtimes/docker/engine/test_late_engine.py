@@ -54,7 +54,7 @@ def test_a_network_that_was_made_too_late_is_removed_or_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, appears: int, forgotten: bool
 ) -> None:
     monkeypatch.setattr(cleanup, "LATE_ENGINE", 0.05)
-    monkeypatch.setattr(cleanup, "LOOK", 0.001)
+    monkeypatch.setattr(cleanup, "LATE_LOOK", 0.001)
     engine, folder = LateEngine(appears), create("pair", tmp_path)
     client: Any = SimpleNamespace(api=engine, networks=engine)
     world = Prepared(loads(SCENARIO), folder, configs(text=SCENARIO), "image", folder.path)

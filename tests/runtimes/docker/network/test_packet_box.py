@@ -13,7 +13,6 @@ from emulator.node.reports import LatenessLine
 from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.engine.exits import Exit
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
-from emulator.runtimes.docker.network import packet_box
 from emulator.runtimes.docker.network.packet_box import PacketBox
 
 
@@ -64,7 +63,7 @@ def test_it_is_ready_when_it_says_so(world: World) -> None:
 
 
 def test_it_has_a_while_to_be_ready(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packet_box, "READY", -1.0)
+    monkeypatch.setattr(spec, "BOX_READY", -1.0)
     late = World().box
     with pytest.raises(DeploymentError, match="not ready"):
         late.check_start()
