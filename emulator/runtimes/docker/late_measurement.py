@@ -130,7 +130,7 @@ class _Measuring:
     def _hear(self, said: Said, versions: Path) -> None:
         """Take a line of output: a record with a score, or text for the node's log."""
         try:
-            record = parse(said.text.encode())
+            record = None if said.error else parse(said.text.encode())
         except ValueError:
             record = None
         if isinstance(record, EvaluationRecord):

@@ -31,6 +31,8 @@ class Said(NamedTuple):
     """The supervisor's report, if the line is one."""
     now: float = 0.0
     """Time of the report by the host's monotonic clock."""
+    error: bool = False
+    """Whether the line was printed to standard error."""
 
 
 class OutputEnded(NamedTuple):
@@ -72,7 +74,9 @@ class _Connection:
 
 def _said(node: str, stream: int, line: str) -> Said:
     """Return a `line` of `node`, decoded if it is a supervisor's report."""
-    stamped = None if stream == _ERROR_STREAM else reports.decode(line)
+    if stream == _ERROR_STREAM:
+        return Said(node, line, error=True)
+    stamped = reports.decode(line)
     return Said(node, line) if stamped is None else Said(node, line, stamped.report, stamped.now)
 
 
