@@ -12,10 +12,10 @@ from docker.errors import NotFound
 from emulator.errors import DeploymentError, HostError
 from emulator.runtimes.docker.engine import owners
 from emulator.runtimes.docker.network import foreign_links, link_removal
-from emulator.shaping.features import Features
 from emulator.shaping.box import carried_link, carried_links
 from emulator.shaping.box.carried_links import CarriedLinks
 from emulator.shaping.box.link_request import LinkRequest
+from emulator.shaping.features import Features
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links import reshaping
 from emulator.world.links.link import Link, Side
