@@ -101,7 +101,7 @@ def _expand(entry: dict[str, Any]) -> list[Device]:
     name, count = str(entry.get("name")), entry.get("count")
     link = entry.get("link")
     sides = link if isinstance(link, dict) else {}
-    common = {
+    common: dict[str, Any] = {
         "profile": _profile(entry.get("profile") or ""),
         "up": dict(sides.get("up") or {}),
         "down": dict(sides.get("down") or {}),

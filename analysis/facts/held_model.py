@@ -36,8 +36,8 @@ def _held(run: Run, records: pd.DataFrame) -> pd.DataFrame:
         return records
     at, version = (records[key].to_numpy(float) for key in ("at", "version"))
     lost = _repeated(version) if records["version"].notna().all() else np.zeros(len(at), bool)
-    for row in recovered.itertuples():
-        lost |= (at < float(row.at)) & (version > float(row.version))
+    for then, kept in recovered[["at", "version"]].astype(float).itertuples(index=False):
+        lost |= (at < then) & (version > kept)
     return records[~lost]
 
 

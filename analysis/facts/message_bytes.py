@@ -246,4 +246,4 @@ def _before(
     order = np.lexsort((places, version, at))
     sums = np.empty(len(places))
     sums[order] = weights[order].cumsum()
-    return pd.Series(sums[: len(evaluations)].astype(np.int64), index=evaluations.index)
+    return pd.Series(sums[: len(evaluations)], index=evaluations.index).astype(np.int64)

@@ -7,6 +7,7 @@ that were cut off, or on their way at the end.
 """
 
 from dataclasses import astuple, dataclass
+from typing import Any
 
 from ..reading.runs import Run, fact
 from . import traffic
@@ -125,4 +126,5 @@ def _interface(run: Run) -> tuple[int, int] | None:
     counted = traffic.totals(run)
     if "server" not in counted.index:
         return None
-    return int(counted.loc["server", "rx"]), int(counted.loc["server", "tx"])
+    own: Any = counted.loc["server"]
+    return int(own["rx"]), int(own["tx"])

@@ -7,6 +7,7 @@ If a counter falls without a `boot`, it gains nothing until it exceeds its highe
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -87,7 +88,8 @@ def rebin(own: pd.DataFrame, edges: np.ndarray) -> np.ndarray:
     gained = own["mbit"].to_numpy(float) * (spans[:, 1] - spans[:, 0])
     sums = np.cumsum(gained)
     known = np.column_stack([sums - gained, sums]).ravel()
-    return np.diff(np.interp(edges, spans.ravel(), known)) / np.diff(edges)
+    means: np.ndarray = np.diff(np.interp(edges, spans.ravel(), known)) / np.diff(edges)
+    return means
 
 
 def bins(own: pd.DataFrame, width: float) -> np.ndarray:
@@ -98,7 +100,7 @@ def bins(own: pd.DataFrame, width: float) -> np.ndarray:
 
 def width(table: pd.DataFrame, most: int) -> float:
     """Return the seconds of a bin, at least 1, such that `table` has at most `most` bins."""
-    return max(1.0, (table["until"].max() - table["at"].min()) / most)
+    return max(1.0, float(table["until"].max() - table["at"].min()) / most)
 
 
 def extent(table: pd.DataFrame) -> tuple[float, float]:
@@ -110,7 +112,7 @@ def extent(table: pd.DataFrame) -> tuple[float, float]:
 _WAYS = ("rx", "tx")
 
 
-def _boots(run: Run) -> dict[str, list[float]]:
+def _boots(run: Run) -> dict[Any, list[float]]:
     """Return the times of the boots of every node, by name."""
     faults = run.faults
     booted = faults[faults["what"].isin(list(BOOTS))].sort_values("at")

@@ -12,9 +12,14 @@ from ..reading.runs import Run
 class FigureModule(Protocol):
     """A module in `figures/`: a title, a caption, a table and a drawing."""
 
-    __name__: str
-    TITLE: str
-    CAPTION: str
+    @property
+    def __name__(self) -> str: ...
+
+    @property
+    def TITLE(self) -> str: ...
+
+    @property
+    def CAPTION(self) -> str: ...
 
     def table(self, runs: Sequence[Run]) -> pd.DataFrame:
         """Return the data of the figure; the first column, `run`, has the label of the run."""

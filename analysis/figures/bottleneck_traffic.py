@@ -101,7 +101,7 @@ def _keys(table: pd.DataFrame) -> list[tuple[str, str]]:
 def _panel(panel: Axes, own: pd.DataFrame, line: str, edges: np.ndarray) -> None:
     below = None
     members = own[own["place"] >= 0]
-    for place, rows in members.groupby("place"):
+    for place, rows in members.groupby(members["place"].astype(int)):
         rate = rebin(rows, edges)
         above = rate if below is None else below + rate
         panel.stairs(

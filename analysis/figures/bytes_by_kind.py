@@ -87,7 +87,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
 def _stack(ax: Axes, bars: pd.DataFrame, several: bool) -> None:
     left = pd.Series(0.0, index=bars.index)
     whole = bars.sum().sum()
-    for kind in bars:
+    for kind in map(str, bars):
         label = kind if several else f"{kind} {bars[kind].sum() / whole * 100:.1f} %"
         ax.barh(
             bars.index,

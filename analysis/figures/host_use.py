@@ -53,7 +53,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
             if own[name].notna().any():
                 edges = [own["at"].iloc[0], *own["until"]]
                 panel.stairs(100 * own[name], edges, baseline=None, color=colour, label=label)
-        panel.set_ylabel("%" if len(runs) == 1 else f"{run}\n%")
+        panel.set_ylabel("%" if len(runs) == 1 else f"{run!s}\n%")
         panel.set_ylim(0, max(105.0, 105 * own[list(_NAMES)].max().max()))
     from_zero(grid[0][0], float(table["until"].max()))
     grid[-1][0].set_xlabel("time (s)")

@@ -110,8 +110,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
         if column not in table:
             continue
         shown[name] = [words(value) for value in table[column]]
-    for column in table:
-        cost, _, target = str(column).partition("_to_")
+    for column in map(str, table):
+        cost, _, target = column.partition("_to_")
         if target:
             name, _, words = _COSTS[cost]
             cells = ["–" if math.isnan(value) else words(value) for value in table[column]]

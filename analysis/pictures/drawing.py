@@ -12,6 +12,7 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 
 from .. import FIGURES
@@ -57,8 +58,8 @@ def render(module: FigureModule, table: pd.DataFrame) -> Figure:
 
 def blank(height: float) -> Figure:
     """Return an empty figure of the report's width, `height` inches high."""
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
+    layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06)
+    figure = Figure(figsize=(WIDTH, height), layout=layout)
     FigureCanvasAgg(figure)
     return figure
 

@@ -127,7 +127,8 @@ def draw_charts(charts: Mapping[str, Sequence[GanttRow]], ax: Axes) -> None:
     chart is drawn on `ax` and has no title.
     """
     if len(charts) == 1:
-        draw(*charts.values(), ax)
+        (rows,) = charts.values()
+        draw(rows, ax)
         return
     place, figure = ax.get_subplotspec(), ax.figure
     assert place is not None

@@ -39,9 +39,9 @@ def height(struck: pd.DataFrame) -> float:
 
 def beneath(ax: Axes, struck: pd.DataFrame, above: float) -> Axes:
     """Make room below `ax`, which keeps `above` inches, for the raster of `struck`; return it."""
-    parts = ax.get_subplotspec().subgridspec(
-        2, 1, height_ratios=[above, height(struck)], hspace=0.06
-    )
+    place = ax.get_subplotspec()
+    assert place is not None
+    parts = place.subgridspec(2, 1, height_ratios=[above, height(struck)], hspace=0.06)
     ax.set_subplotspec(parts[0])
     ax.tick_params(labelbottom=False)
     return ax.figure.add_subplot(parts[1], sharex=ax)

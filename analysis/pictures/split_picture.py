@@ -63,7 +63,7 @@ def _draw_cells(ax: Axes, columns: Sequence[str], counts: NDArray[np.int64]) -> 
         long = max(map(len, columns)) > 4
         ax.set_xticks(range(len(columns)), columns, rotation=30 if long else 0)
         for label in ax.get_xticklabels() if long else ():
-            label.set_ha("right")
+            label.set_horizontalalignment("right")
     else:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     if len(columns) > _MOST_NUMBERS or len(counts) > _MOST_LABELS:

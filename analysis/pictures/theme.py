@@ -3,7 +3,7 @@
 A device keeps its colour in all figures of a run. Compared runs have colours of their own.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -81,7 +81,7 @@ HEIGHT = 3.2
 INK = "#222222"
 QUIET = "#777777"
 
-STYLE = {
+STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
     "font.size": 9,
@@ -111,17 +111,17 @@ STYLE = {
 }
 
 
-def run_colours(names: Iterable[str]) -> dict[str, str]:
+def run_colours(names: Iterable[Hashable]) -> dict[Hashable, str]:
     """Return a colour for each run in `names`."""
     return _assign(names, SERIES)
 
 
-def device_colours(names: Iterable[str]) -> dict[str, str]:
+def device_colours(names: Iterable[Hashable]) -> dict[Hashable, str]:
     """Return a colour for each device in `names`, and the server's own colour."""
     return {**_assign((name for name in names if name != "server"), DEVICES), "server": INK}
 
 
-def _assign(names: Iterable[str], palette: Sequence[str]) -> dict[str, str]:
+def _assign(names: Iterable[Hashable], palette: Sequence[str]) -> dict[Hashable, str]:
     return {name: palette[place % len(palette)] for place, name in enumerate(dict.fromkeys(names))}
 
 
@@ -155,10 +155,10 @@ def fault_keys(outages: pd.DataFrame) -> list[Patch]:
     """Return legend entries for the bands: kind of fault, and its devices or its number."""
     keys = []
     for kind, own in outages.groupby("what", sort=False):
-        nodes = list(dict.fromkeys(own["node"]))
+        kind, nodes = str(kind), list(dict.fromkeys(own["node"]))
         struck = ", ".join(nodes) if len(nodes) <= 2 else f"{len(own)} times"
-        pale = tuple(0.8 + 0.2 * part for part in to_rgb(fault_colour(kind)))
-        keys.append(Patch(**_hatch(kind), facecolor=pale, label=f"{kind}: {struck}"))
+        red, green, blue = (0.8 + 0.2 * part for part in to_rgb(fault_colour(kind)))
+        keys.append(Patch(**_hatch(kind), facecolor=(red, green, blue), label=f"{kind}: {struck}"))
     return keys
 
 
@@ -191,9 +191,11 @@ def panels(
     `heights` are those of the rows, in any unit; None: all alike.
     """
     ax.set_axis_off()
-    grid = ax.get_subplotspec().subgridspec(rows, columns, hspace=gap, height_ratios=heights)
+    place = ax.get_subplotspec()
+    assert place is not None
+    grid = place.subgridspec(rows, columns, hspace=gap, height_ratios=heights)
     first = None
-    made = []
+    made: list[list[Axes]] = []
     for row in range(rows):
         made.append([])
         for column in range(columns):
@@ -227,7 +229,7 @@ def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
     columns = _columns(shown)
     more = -(-len(shown) // columns) - _LINES
     if more > 0:
-        ax.figure.set_figheight(ax.figure.get_figheight() + more * _LINE)
+        _grow(ax, more)
     ax.legend(
         handles=shown,
         loc="lower left",
@@ -251,13 +253,19 @@ def legend_below(ax: Axes, handles: Sequence[Artist]) -> None:
     columns = _columns(shown)
     before = -(-len(earlier) // _columns(earlier)) if earlier else 1
     more = -(-len(shown) // columns) - before
-    figure.set_figheight(figure.get_figheight() + more * _LINE)
+    _grow(ax, more)
     figure.legend(handles=shown, loc="outside lower center", ncols=columns)
+
+
+def _grow(ax: Axes, lines: int) -> None:
+    """Make the figure of `ax` higher by `lines` of a legend."""
+    figure: Any = ax.figure  # no subfigure, which has no height of its own
+    figure.set_figheight(figure.get_figheight() + lines * _LINE)
 
 
 def _entries(legend: Legend) -> list[Artist]:
     """Return the entries of `legend`, each with its text as the label."""
-    shown = list(legend.legend_handles)
+    shown = [handle for handle in legend.legend_handles if handle is not None]
     for handle, text in zip(shown, legend.get_texts(), strict=True):
         handle.set_label(text.get_text())
     return shown

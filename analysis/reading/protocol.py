@@ -95,7 +95,7 @@ def virtual(run: Run) -> str:
     facts = [
         _LEARNERS.get(str(assumed.get("learner")), "gradients by an unknown learner"),
         *([f"{works} on a whole core"] if works else []),
-        _LINKS.get(run.manifest.get("tcp"), "links of an unknown kind"),
+        _LINKS.get(str(run.manifest.get("tcp")), "links of an unknown kind"),
     ]
     return f" Played in virtual time: {'; '.join(facts)}."
 

@@ -5,6 +5,7 @@ They show links, devices, and the predicted and realised times of iterations by 
 
 from collections.abc import Sequence
 from statistics import median
+from typing import Any
 
 import pandas as pd
 
@@ -47,10 +48,12 @@ def links(run: Run) -> list[Row]:
 def _by_group(run: Run, table: pd.DataFrame) -> pd.DataFrame:
     names = _titles(run)
     rows = []
-    for (group, _), own in table.groupby(["group", "what"], sort=False):
+    for _, own in table.groupby(["group", "what"], sort=False):
         counts = own["verdict"].value_counts()
         verdicts = ", ".join(f"{verdict}: {count:,}" for verdict, count in counts.items())
-        rows.append({**own.loc[own["share"].idxmax()], "node": names[group], "verdict": verdicts})
+        place: Any = own["share"].idxmax()
+        busiest = own.loc[place]
+        rows.append({**busiest, "node": names[busiest["group"]], "verdict": verdicts})
     return pd.DataFrame(rows)
 
 
@@ -68,12 +71,12 @@ def per_device(run: Run) -> list[Row]:
     pulls = pulls.assign(row=pulls["node"].map(names))
     pushed = updates.groupby("row")["bytes"].sum().to_dict()
     pulled = pulls.groupby("row")["bytes"].sum().to_dict()
-    crossed = cut_bytes_by_node(run).groupby(names).sum()
+    crossed = cut_bytes_by_node(run).groupby(names.get).sum()
     held = updates.loc[held_updates(run).index].groupby("row")
     count = held.size()
     stale = held["staleness"].median() if len(count) else count
-    gone = downtime(run).groupby(names).sum()
-    rows = {}
+    gone = downtime(run).groupby(names.get).sum()
+    rows: dict[str, Row] = {}
     for device in devices(run):
         name = names[device.name]
         rows[name] = rows.get(name) or (

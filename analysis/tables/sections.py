@@ -95,7 +95,7 @@ def facts(run: Run) -> list[Row]:
     summary, manifest = run.summary, run.manifest
     host = manifest.get("host") or {}
     memory = f", {host['memory'] / 2**30:.0f} GiB" if host.get("memory") else ""
-    rows = [
+    rows: list[Any] = [
         ("scenario", run.name),
         ("outcome", run.outcome),
         *_targets(run),

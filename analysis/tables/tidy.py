@@ -74,7 +74,7 @@ def table(name: str, run: Run, label: str) -> pd.DataFrame:
     Raises KeyError for another name. A value that the run lacks is missing.
     """
     columns = TABLES[name]
-    made = _MADE[name](run).assign(run=label).reindex(columns=list(columns))
+    made: pd.DataFrame = _MADE[name](run).assign(run=label).reindex(columns=list(columns))
     return made.astype(dict(columns)).reset_index(drop=True)
 
 
@@ -140,7 +140,7 @@ def _runs(run: Run) -> pd.DataFrame:
                 "seed": seed,
                 "outcome": run.outcome,
                 "push_bytes": push,
-                "both_bytes": None if None in (push, pull) else push + pull + crossed,
+                "both_bytes": None if push is None or pull is None else push + pull + crossed,
             }
         ]
     )
