@@ -11,7 +11,7 @@ from ..errors import WireError
 from ..layout import Kind, Layout
 from ..units import Checked
 from ..vectors import Frames, Gradient, Indices, Vector
-from . import bins, bits, frame_checks
+from . import frame_checks, packing
 from .base import ByteCount, Encoder, EncoderContext, Memory
 from .feedback import BUILT_IN
 from .indices import IndexCoding
@@ -20,11 +20,11 @@ from .sparse import Sparse
 _BLOCK = 3 << 15
 """Entries processed together, so that intermediate arrays stay in a core's cache."""
 _MANY = 20
-"""If fewer than one entry in this many is sent, `bits.positions` is faster than `flatnonzero`."""
+"""If fewer than one entry in this many is sent, `positions` is faster than `flatnonzero`."""
 _LONGEST = 1 << 14
 """Longest bin: 16,384 entries, as the paper's 14-bit index within a bin allows."""
 _NOTHING: Vector = np.empty(0, np.float32)
-_NO_FLAGS: bits.Bytes = np.empty(0, np.uint8)
+_NO_FLAGS: packing.Bytes = np.empty(0, np.uint8)
 _NEVER = np.float32(np.inf)
 """Threshold that no magnitude reaches."""
 
@@ -159,14 +159,14 @@ class AdaCompEncoder:
 
     def _examine(
         self, gradient: Vector, part: slice, length: int
-    ) -> tuple[np.float32, list[bits.Bytes]]:
+    ) -> tuple[np.float32, list[packing.Bytes]]:
         """Write G into `_owed`, and return S and packed flags where |H| reaches its bin's largest
         |G|.
 
         `part` is the variable's slice of the gradient, `length` the number of entries in a bin.
         """
         size, flags = part.stop - part.start, []
-        maxima: Vector = np.empty(bins.count(size, length), np.float32)
+        maxima: Vector = np.empty(-(-size // length), np.float32)
         # a multiple of eight bins, so that a block's flags fill whole bytes
         block_bins = max(8, _BLOCK // length & ~7)
         starts = np.arange(0, min(size, block_bins * length), length)
@@ -178,7 +178,7 @@ class AdaCompEncoder:
             block_maxima = maxima[first : first + block_bins]
             magnitudes = np.abs(owed, out=self._scratch[: owed.size])
             np.maximum.reduceat(magnitudes, starts[: block_maxima.size], out=block_maxima)
-            flags.append(bits.packed(self._reaching(owed, entries, block_maxima, length)))
+            flags.append(packing.packed(self._reaching(owed, entries, block_maxima, length)))
         # in double precision: the sum of many float32 would lose digits
         return np.float32(maxima.mean(dtype=np.float64)), flags
 
@@ -196,7 +196,7 @@ class AdaCompEncoder:
         levels = np.where(maxima, maxima, _NEVER).repeat(length)[: owed.size]
         return np.greater_equal(magnitudes, levels, out=reached)
 
-    def _send(self, flags: list[bits.Bytes], scales: Vector) -> tuple[Indices, Vector]:
+    def _send(self, flags: list[packing.Bytes], scales: Vector) -> tuple[Indices, Vector]:
         """Return indices and values of the entries to send; `_owed` becomes the new residual."""
         chosen = _positions(np.concatenate([_NO_FLAGS, *flags]), self._layout.size)
         values: Vector = np.empty(chosen.size, np.float32)
@@ -220,11 +220,11 @@ class AdaCompEncoder:
         return chosen, values
 
 
-def _positions(packed: bits.Bytes, size: int) -> Indices:
+def _positions(packed: packing.Bytes, size: int) -> Indices:
     """Return the positions of the set flags by the faster of two ways, for `size` parameters."""
     if _MANY * int(np.bitwise_count(packed).sum()) < size:
-        return bits.positions(packed)
-    return np.flatnonzero(bits.unpacked(packed)).astype(np.uint32)
+        return packing.positions(packed)
+    return np.flatnonzero(packing.unpacked(packed)).astype(np.uint32)
 
 
 def _merged(sparse: Gradient, biases: Vector, layout: Layout) -> Gradient:

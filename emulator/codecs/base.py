@@ -3,12 +3,14 @@
 A codec trades fidelity for bytes.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from ..layout import Layout
-from ..vectors import Frames, Gradient, Vector
-from .update_draws import Draws
+import numpy as np
+
+from ..layout import Kind, Layout
+from ..vectors import Buffer, Frames, Gradient, Vector
 
 
 class ByteCount(NamedTuple):
@@ -17,6 +19,16 @@ class ByteCount(NamedTuple):
     values: int
     indices: int
     headers: int
+
+
+class Draws(Protocol):
+    """Source of a codec's random numbers: a NumPy generator, or the share of one segment."""
+
+    def random(self, size: int, dtype: type[np.float32]) -> Vector:
+        """Return `size` float32, uniform from 0 up to, but not including, 1."""
+
+    def bytes(self, length: int, /) -> bytes:
+        """Return `length` random bytes."""
 
 
 @dataclass(frozen=True)
@@ -89,3 +101,38 @@ class StatelessCodec(Protocol):
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Return the frames of `gradient`, as `Encoder.encode` does."""
+
+
+Accounting: TypeAlias = Callable[[Gradient, Layout], Mapping[Kind, float]]
+"""Function from a gradient and a layout to the bytes for each kind of layer."""
+
+
+def accounting(codec: Codec) -> Accounting | None:
+    """Return the byte accounting of the codec's paper, or None if the paper defines none.
+
+    Papers may leave out bytes that a decoder needs. A codec with such an accounting has a method
+    `paper`, and the log holds the result beside the bytes on the wire.
+    """
+    paper: Accounting | None = getattr(codec, "paper", None)
+    return paper
+
+
+class DecodedFrames(tuple[Buffer, ...]):
+    """Frames together with the gradient to which they decode, bit for bit.
+
+    The process that has encoded them need not decode them.
+    """
+
+    gradient: Gradient
+
+    @classmethod
+    def pair(cls, frames: Frames, gradient: Gradient) -> "DecodedFrames":
+        """Attach `gradient` to `frames`; both must agree, which is not checked."""
+        paired = cls(frames)
+        paired.gradient = gradient
+        return paired
+
+
+def decode_once(frames: Frames, codec: Codec, layout: Layout) -> Gradient:
+    """Return the gradient attached to `frames`, or else decode them with `codec`."""
+    return frames.gradient if isinstance(frames, DecodedFrames) else codec.decode(frames, layout)

@@ -10,12 +10,11 @@ import numpy as np
 from ..layout import Layout
 from ..units import AtLeast, Checked, Fraction
 from ..vectors import Frames, Gradient, Vector
-from . import entry_counts, frame_checks
-from .base import ByteCount, Encoder, EncoderContext, Memory
-from .decoded_frames import decode_once
+from . import frame_checks
+from .base import ByteCount, Encoder, EncoderContext, Memory, decode_once
 from .feedback import BUILT_IN
 from .indices import IndexCoding
-from .selection import largest
+from .selection import Keep, check_keep, entries_per_variable, largest
 from .sparse import Sparse
 from .values import ValueCoding
 
@@ -45,7 +44,7 @@ class DGC:
     the paper samples to save time.
     """
 
-    keep: entry_counts.Keep = Fraction(0.001)
+    keep: Keep = Fraction(0.001)
     """Share of each variable's entries that is sent after the warm-up."""
     momentum: Annotated[float, Checked(_check_momentum)] = 0.9
     """Momentum m, from 0 to below 1."""
@@ -70,7 +69,7 @@ class DGC:
         return "" if self.clip is None else "clip bounds the whole gradient: leave clip out"
 
     def __post_init__(self) -> None:
-        entry_counts.check_keep(self.keep)
+        check_keep(self.keep)
         _check_momentum(self.momentum)
         if self.clip is not None:
             _check_clip(self.clip)
@@ -81,7 +80,7 @@ class DGC:
         return DGCEncoder(self, context)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        return self.sparse.decode(frames, layout, entry_counts.per_variable(self.share(0), layout))
+        return self.sparse.decode(frames, layout, entries_per_variable(self.share(0), layout))
 
     def count(self, frames: Frames) -> ByteCount:
         return self.sparse.count(frames)
@@ -119,9 +118,7 @@ class DGCEncoder:
             np.multiply(self.velocity, np.float32(codec.momentum), out=velocity)
             velocity += self._clipped(gradient)
             np.add(self.residual, velocity, out=residual)
-        counts = entry_counts.per_variable(
-            codec.share(self._updates // self._context.epoch), layout
-        )
+        counts = entries_per_variable(codec.share(self._updates // self._context.epoch), layout)
         chosen = np.concatenate(
             [
                 largest(residual[start:stop], entries) + start

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
-from . import frame_checks, signs
+from . import frame_checks, packing
 from .base import ByteCount, Encoder, EncoderContext
 from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 
@@ -36,16 +36,16 @@ class EFSignSGD:
         magnitudes = np.abs(gradient)
         # in double precision: the sum of large magnitudes may be too large for a float32
         means = [magnitudes[part].mean(dtype=np.float64) for _, part in layout]
-        return np.array(means, "<f4").tobytes(), signs.pack(gradient < 0)
+        return np.array(means, "<f4").tobytes(), packing.pack_signs(gradient < 0)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         scale_frame, sign_frame = frame_checks.check_count(frames, 2)
         scales = frame_checks.scales(scale_frame, len(layout.variables))
-        negative = signs.unpack(sign_frame, layout.size)
+        negative = packing.unpack_signs(sign_frame, layout.size)
         values = np.empty(layout.size, np.float32)
         for (_, part), scale in zip(layout, scales, strict=True):
             values[part] = scale
-        signs.negate_where(values, negative)
+        packing.negate_where(values, negative)
         return Gradient(values)
 
     def count(self, frames: Frames) -> ByteCount:

@@ -12,9 +12,7 @@ import numpy as np
 from ..layout import Layout
 from ..vectors import Frames, Vector
 from . import frame_checks
-from .base import Codec, Encoder, EncoderContext, Memory, StatelessCodec
-from .decoded_frames import decode_once
-from .update_draws import Draws
+from .base import Codec, Draws, Encoder, EncoderContext, Memory, StatelessCodec, decode_once
 
 
 @dataclass(frozen=True)

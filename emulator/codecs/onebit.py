@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
-from . import frame_checks, signs
+from . import frame_checks, packing
 from .base import ByteCount, Encoder, EncoderContext
 from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 
@@ -42,13 +42,13 @@ class OneBit:
             means.append([_mean(side[part].reshape(-1, columns), counts) for side, counts in sides])
         # magnitudes suffice: the first row belongs to the entries below zero
         scales = np.abs(np.concatenate(means, axis=1)).astype("<f4")
-        return scales.tobytes(), signs.pack(negative)
+        return scales.tobytes(), packing.pack_signs(negative)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         scale_frame, sign_frame = frame_checks.check_count(frames, 2)
         total = sum(columns for columns, _ in _columns(layout))
         below, above = frame_checks.scales(scale_frame, 2 * total).reshape(2, total)
-        negative = signs.unpack(sign_frame, layout.size)
+        negative = packing.unpack_signs(sign_frame, layout.size)
         # Choose between two floats by their bits: a boolean mask takes five times as long.
         # `chosen` is all ones where negative; high ^ (ones & difference) = low.
         chosen = np.negative(negative.astype(np.uint32))

@@ -1,7 +1,8 @@
 """Codec `qsgd`: random rounding of entries to a few levels (Alistarh et al., 2017)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,9 @@ from ..errors import WireError
 from ..layout import Layout
 from ..units import AtLeast, Checked
 from ..vectors import Frames, Gradient, Vector
-from . import bins, frame_checks, radix_packing
-from .base import ByteCount, Encoder, EncoderContext
+from . import frame_checks, packing
+from .base import ByteCount, Draws, Encoder, EncoderContext
 from .feedback import RandomEncoder
-from .update_draws import Draws
 
 _MAX_LEVELS = 127
 """Most levels on either side of zero that fit, with the sign, into a byte."""
@@ -61,7 +61,7 @@ class QSGD:
         norms = norms.clip(None, _LARGEST).astype("<f4")
         scaled = np.abs(gradient)
         divisors = np.where(norms, norms, np.float32(1))
-        for numbers, buckets in bins.rows(scaled, self.bucket):  # views: divided in place
+        for numbers, buckets in _buckets(scaled, self.bucket):  # views: divided in place
             buckets /= divisors[numbers, None]
         # floor(x + uniform) rounds x up with the fraction of x as the probability
         scaled *= np.float32(self.levels)
@@ -70,17 +70,17 @@ class QSGD:
         levels = np.minimum(scaled, np.float32(self.levels)).astype(np.int8)
         levels *= np.int8(1) - ((gradient < 0).view(np.int8) << np.int8(1))  # times 1 or -1
         levels += np.int8(self.levels)  # from -levels … levels to digits from 0
-        return norms.tobytes(), radix_packing.pack(levels.view(np.uint8), self._base)
+        return norms.tobytes(), packing.pack_digits(levels.view(np.uint8), self._base)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         norm_frame, level_frame = frame_checks.check_count(frames, 2)
-        norms = frame_checks.scales(norm_frame, bins.count(layout.size, self.bucket))
-        codes = radix_packing.unpack(level_frame, layout.size, self._base)
+        norms = frame_checks.scales(norm_frame, _count(layout.size, self.bucket))
+        codes = packing.unpack_digits(level_frame, layout.size, self._base)
         codes -= np.uint8(self.levels)
         # divide by the levels before multiplying: the norm may be the largest float32 or subnormal
         levels = codes.view(np.int8)
         values: Vector = np.divide(levels, np.float32(self.levels), dtype=np.float32)
-        for numbers, buckets in bins.rows(values, self.bucket):
+        for numbers, buckets in _buckets(values, self.bucket):
             if buckets[norms[numbers] == 0].any():
                 raise WireError("a bucket has entries, but its norm is zero")
             buckets *= norms[numbers, None]
@@ -98,7 +98,24 @@ class QSGD:
     def _norms(self, gradient: Vector) -> NDArray[np.float64]:
         """Return the Euclidean norm of each bucket of `gradient`."""
         # in double precision squares of float32 neither overflow nor vanish
-        norms = np.empty(bins.count(gradient.size, self.bucket))
-        for numbers, buckets in bins.rows(gradient.astype(np.float64), self.bucket):
+        norms = np.empty(_count(gradient.size, self.bucket))
+        for numbers, buckets in _buckets(gradient.astype(np.float64), self.bucket):
             norms[numbers] = np.sqrt(np.einsum("ij,ij->i", buckets, buckets))
         return norms
+
+
+def _buckets(vector: NDArray[Any], length: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield pairs of a slice of bucket numbers and a view [buckets, entries] of their entries.
+
+    The whole buckets come first, as one view; then the short bucket, if any.
+    """
+    whole, remainder = divmod(vector.size, length)
+    if whole:
+        yield slice(0, whole), vector[: whole * length].reshape(whole, length)
+    if remainder:
+        yield slice(whole, whole + 1), vector[whole * length :].reshape(1, remainder)
+
+
+def _count(size: int, length: int) -> int:
+    """Return the number of buckets of `length` in a vector of `size` entries."""
+    return -(-size // length)

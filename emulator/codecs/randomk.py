@@ -9,10 +9,10 @@ from .. import chance
 from ..errors import WireError
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Indices, NotFinite, Vector
-from . import entry_counts, frame_checks
-from .base import ByteCount, Encoder, EncoderContext
+from . import frame_checks
+from .base import ByteCount, Draws, Encoder, EncoderContext
 from .feedback import RandomEncoder
-from .update_draws import Draws
+from .selection import Keep, check_keep, entries_per_variable
 
 _SEED = 8
 """Bytes of the seed that travels in place of the indices."""
@@ -26,7 +26,7 @@ class RandomK:
     Konečný et al., 2016).
     """
 
-    keep: entry_counts.Keep
+    keep: Keep
     """Share of each variable's entries that is sent."""
     unbiased: bool = True
     """Whether entries are multiplied by size / entries sent. Scaled, the update is right on average
@@ -35,7 +35,7 @@ class RandomK:
     kind: Literal["randomk"] = "randomk"
 
     def __post_init__(self) -> None:
-        entry_counts.check_keep(self.keep)
+        check_keep(self.keep)
 
     @property
     def no_feedback(self) -> str:
@@ -57,7 +57,7 @@ class RandomK:
         seed, value_frame = frame_checks.check_count(frames, 2)
         if len(seed) != _SEED:
             raise WireError(f"a seed of {len(seed)} bytes, expected {_SEED}")
-        expected = sum(entry_counts.per_variable(self.keep, layout))
+        expected = sum(entries_per_variable(self.keep, layout))
         values = frame_checks.floats(value_frame, expected)
         if values.size != expected:
             raise WireError(f"{values.size} values, expected {expected}")
@@ -70,7 +70,7 @@ class RandomK:
     def _drawn(self, seed: bytes, layout: Layout) -> Indices:
         """Return the ascending indices that `seed` stands for."""
         rng = chance.stream(chance.random_k(seed))
-        counts = entry_counts.per_variable(self.keep, layout)
+        counts = entries_per_variable(self.keep, layout)
         drawn = [
             np.sort(rng.choice(stop - start, entries, replace=False, shuffle=False)) + start
             for (start, stop), entries in zip(layout.bounds, counts, strict=True)
@@ -82,7 +82,7 @@ class RandomK:
 
         Raises NotFinite if a product exceeds float32.
         """
-        counts = entry_counts.per_variable(self.keep, layout)
+        counts = entries_per_variable(self.keep, layout)
         sizes = [variable.size for variable in layout.variables]
         factors = np.repeat(np.divide(sizes, counts).astype(np.float32), counts)
         with np.errstate(over="ignore"):

@@ -1,18 +1,22 @@
-"""Selection of the entries of largest magnitude in about two passes over the gradient.
+"""Selection of the entries of largest magnitude, and how many of them a share is.
 
-A small sample suggests a threshold slightly too low, which leaves few candidates; the exact choice
-is made among the candidates. Where the sample misleads, a lower threshold follows: that costs time,
-never correctness.
+The selection takes about two passes over the gradient. A small sample suggests a threshold slightly
+too low, which leaves few candidates; the exact choice is made among the candidates. Where the
+sample misleads, a lower threshold follows: that costs time, never correctness.
 """
 
-from collections.abc import Iterator
+import fractions
+from collections.abc import Iterable, Iterator
 from math import sqrt
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..layout import Layout
+from ..units import Checked, Fraction
 from ..vectors import Indices, Vector
-from . import bits as packing
+from . import packing
 
 _MAGNITUDE = np.uint32(0x7FFFFFFF)
 """Mask that clears the sign bit. The remaining bits order as the magnitudes do, NaN above all."""
@@ -114,3 +118,28 @@ def _among(candidates: Indices, values: Vector, count: int) -> Indices:
         # candidates ascend, so the last of the equal ones have the highest positions
         chosen[equal[-surplus:]] = False
     return candidates.take(np.flatnonzero(chosen))
+
+
+# -- numbers of entries --------------------------------------------------------------------------
+
+
+def check_keep(keep: float) -> None:
+    """Raise ValueError unless `keep` is above 0 and at most 1."""
+    if not 0 < keep <= 1:
+        raise ValueError(f"keep is {keep}: write a share above 0% and up to 100%")
+
+
+Keep: TypeAlias = Annotated[Fraction, Checked(check_keep)]
+"""Share of the entries that a codec keeps."""
+
+
+def entries_per_variable(keep: float, layout: Layout) -> list[int]:
+    """Return max(1, floor(keep · size)) for each variable of `layout`."""
+    return entries_for(keep, (stop - start for start, stop in layout.bounds))
+
+
+def entries_for(keep: float, sizes: Iterable[int]) -> list[int]:
+    """Return max(1, floor(keep · size)) for each of `sizes` (rounding as in Hardy et al., 2017)."""
+    # exact arithmetic on the decimal as written: in binary 0.29 · 100 is below 29
+    share = fractions.Fraction(repr(float(keep)))
+    return [max(1, size * share.numerator // share.denominator) for size in sizes]

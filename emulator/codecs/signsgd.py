@@ -7,7 +7,7 @@ import numpy as np
 
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
-from . import frame_checks, signs
+from . import frame_checks, packing
 from .base import ByteCount, Encoder, EncoderContext
 from .feedback import StatelessEncoder
 
@@ -28,12 +28,12 @@ class SignSGD:
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         frame_checks.check_finite(gradient, layout)
-        return (signs.pack(gradient < 0),)
+        return (packing.pack_signs(gradient < 0),)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         (frame,) = frame_checks.check_count(frames, 1)
         values = np.ones(layout.size, np.float32)
-        signs.negate_where(values, signs.unpack(frame, layout.size))
+        packing.negate_where(values, packing.unpack_signs(frame, layout.size))
         return Gradient(values)
 
     def count(self, frames: Frames) -> ByteCount:

@@ -14,8 +14,7 @@ from ..errors import WireError
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import frame_checks
-from .base import ByteCount
-from .decoded_frames import DecodedFrames
+from .base import ByteCount, DecodedFrames
 from .indices import CODINGS as INDEX_CODINGS
 from .indices import IndexCoding
 from .values import CODINGS as VALUE_CODINGS

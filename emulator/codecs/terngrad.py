@@ -10,10 +10,9 @@ from ..errors import WireError
 from ..layout import Layout
 from ..units import Checked
 from ..vectors import Frames, Gradient, Vector
-from . import frame_checks, radix_packing
-from .base import ByteCount, Encoder, EncoderContext
+from . import frame_checks, packing
+from .base import ByteCount, Draws, Encoder, EncoderContext
 from .feedback import RandomEncoder
-from .update_draws import Draws
 
 _LEVELS = 3
 
@@ -57,12 +56,12 @@ class TernGrad:
         chosen = rng.random(layout.size, np.float32) < magnitudes
         # digits 0, 1, 2 stand for -S, 0, S: one plus 1 for a chosen entry, minus 2 if negative
         levels = np.uint8(1) + chosen - ((chosen & (gradient < 0)).view(np.uint8) << 1)
-        return scales.tobytes(), radix_packing.pack(levels, _LEVELS)
+        return scales.tobytes(), packing.pack_digits(levels, _LEVELS)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         scale_frame, level_frame = frame_checks.check_count(frames, 2)
         scales = frame_checks.scales(scale_frame, len(layout.variables))
-        levels = radix_packing.unpack(level_frame, layout.size, _LEVELS).view(np.int8)
+        levels = packing.unpack_digits(level_frame, layout.size, _LEVELS).view(np.int8)
         values = np.empty(layout.size, np.float32)
         for (variable, part), scale in zip(layout, scales, strict=True):
             np.multiply(levels[part] - np.int8(1), scale, out=values[part])

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Indices, Vector
-from . import entry_counts, frame_checks
+from . import frame_checks
 from .base import ByteCount, Encoder, EncoderContext
 from .feedback import StatelessEncoder
 from .indices import IndexCoding
-from .selection import largest
+from .selection import Keep, check_keep, entries_for, largest
 from .sparse import Sparse
 from .values import ValueCoding
 
@@ -28,7 +28,7 @@ class TopK:
     feedback carries them over.
     """
 
-    keep: entry_counts.Keep
+    keep: Keep
     """Share of the entries that is sent."""
     indices: IndexCoding = "gap"
     """Coding of the sent entries' indices."""
@@ -45,7 +45,7 @@ class TopK:
         return "" if self.scope == "variable" else "it ranks the whole model: write scope: variable"
 
     def __post_init__(self) -> None:
-        entry_counts.check_keep(self.keep)
+        check_keep(self.keep)
         if self.scope not in SCOPES:
             raise ValueError(f"scope {self.scope!r} is not {' or '.join(SCOPES)}")
         _ = self._sparse
@@ -94,4 +94,4 @@ class TopK:
 @lru_cache(maxsize=64)
 def _entry_limits(keep: float, bounds: tuple[tuple[int, int], ...]) -> list[int]:
     """Return the numbers of entries; cached, since exact fractions take microseconds a variable."""
-    return entry_counts.for_sizes(keep, (stop - start for start, stop in bounds))
+    return entries_for(keep, (stop - start for start, stop in bounds))

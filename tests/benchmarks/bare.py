@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from emulator.codecs.decoded_frames import decode_once
+from emulator.codecs.base import decode_once
 from emulator.core.server.parameters import Parameters
 from emulator.learning import datasets, models
 from emulator.learning.learners.export import exported

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example
 from hypothesis import strategies as st
 
-from emulator.codecs import bits
+from emulator.codecs import packing
 from emulator.codecs.indices import CODINGS, IndexCoder, bitmap
 from emulator.errors import WireError
 from emulator.layout import Layout
@@ -211,4 +211,4 @@ def test_flags_are_found_however_many(size: int, share: float, clustered: bool) 
     if clustered:
         flags = np.resize(flags[: size // 30 + 1].repeat(30), size)
     expected = np.flatnonzero(flags)
-    assert np.array_equal(bits.positions(bits.packed(flags)), expected)
+    assert np.array_equal(packing.positions(packing.packed(flags)), expected)

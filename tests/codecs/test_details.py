@@ -19,8 +19,7 @@ from emulator.codecs import (
     TernGrad,
     Threshold,
     make,
-    radix_packing,
-    signs,
+    packing,
 )
 from emulator.errors import WireError
 from emulator.units import Fraction
@@ -163,43 +162,43 @@ def test_terngrad_does_not_clip_what_is_all_alike() -> None:
 @settings(max_examples=100, deadline=None)
 def test_digits_are_exact(numbers: list[int], base: int) -> None:
     some = np.array([number % base for number in numbers], np.uint8)
-    frame = radix_packing.pack(some, base)
-    assert len(frame) == 8 * -(-some.size // radix_packing.digits_per_word(base))
-    assert np.array_equal(radix_packing.unpack(frame, some.size, base), some)
+    frame = packing.pack_digits(some, base)
+    assert len(frame) == 8 * -(-some.size // packing.digits_per_word(base))
+    assert np.array_equal(packing.unpack_digits(frame, some.size, base), some)
     for size in (
-        some.size + radix_packing.digits_per_word(base),
-        some.size - radix_packing.digits_per_word(base),
+        some.size + packing.digits_per_word(base),
+        some.size - packing.digits_per_word(base),
     ):
         if size >= 0:
             with pytest.raises(WireError):
-                radix_packing.unpack(frame, size, base)
+                packing.unpack_digits(frame, size, base)
 
 
 @pytest.mark.parametrize(("base", "each"), [(3, 40), (9, 20), (33, 12), (129, 9)])
 def test_a_word_is_full(base: int, each: int) -> None:
-    assert radix_packing.digits_per_word(base) == each
-    frame = radix_packing.pack(np.full(each, base - 1, np.uint8), base)
+    assert packing.digits_per_word(base) == each
+    frame = packing.pack_digits(np.full(each, base - 1, np.uint8), base)
     assert int.from_bytes(frame, "little") == base**each - 1
     with pytest.raises(WireError, match="more than its numbers"):
-        radix_packing.unpack((base**each).to_bytes(8, "little"), each, base)
+        packing.unpack_digits((base**each).to_bytes(8, "little"), each, base)
     with pytest.raises(WireError, match="more than its numbers"):
-        radix_packing.unpack(frame, each - 1, base)
+        packing.unpack_digits(frame, each - 1, base)
 
 
 @pytest.mark.slow
 @given(flags=st.lists(st.booleans(), max_size=40))
 def test_signs_are_exact(flags: list[bool]) -> None:
     negative = np.array(flags, np.bool_)
-    assert signs.unpack(signs.pack(negative), negative.size).tolist() == flags
-    assert signs.unpack_terminated(signs.pack_terminated(negative)).tolist() == flags
+    assert packing.unpack_signs(packing.pack_signs(negative), negative.size).tolist() == flags
+    assert packing.unpack_terminated(packing.pack_terminated(negative)).tolist() == flags
 
 
 def test_signs_that_lie() -> None:
     with pytest.raises(WireError, match="beyond the last"):
-        signs.unpack(b"\x08", 3)
+        packing.unpack_signs(b"\x08", 3)
     for frame in (b"", b"\x01\x00"):
         with pytest.raises(WireError, match="no end"):
-            signs.unpack_terminated(frame)
+            packing.unpack_terminated(frame)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from emulator import codecs
 from emulator.codecs import encoder, refusal
-from emulator.codecs.decoded_frames import decode_once
+from emulator.codecs.base import decode_once
 from emulator.core import wire
 from emulator.core.wire.messages import Update
 from emulator.errors import WireError

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from emulator.codecs import ByteCount, Codec, SegmentEncoder, encoder, uncuttable
-from emulator.codecs.decoded_frames import decode_once
+from emulator.codecs.base import decode_once
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
 from emulator.layout import Kind, Layout, Segment

@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter
 
 from emulator import codecs
 from emulator.codecs import Codec, Dense, TopK
-from emulator.codecs.decoded_frames import decode_once
+from emulator.codecs.base import decode_once
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.units import Fraction

@@ -5,19 +5,19 @@ import numpy as np
 from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Buffer, Indices
-from .. import bits
+from .. import packing
 
 
 def encode(indices: Indices, layout: Layout) -> bytes:
     flags = np.zeros(layout.size, np.bool_)
     flags[indices] = True
-    return bits.packed(flags).tobytes()
+    return packing.packed(flags).tobytes()
 
 
 def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     if len(frame) != least(entries, layout):
         raise WireError(f"a bitmap of {len(frame)} bytes for {layout.size} parameters")
-    indices = bits.positions(np.frombuffer(frame, np.uint8))
+    indices = packing.positions(np.frombuffer(frame, np.uint8))
     if indices.size != entries:
         raise WireError(f"a bitmap of {indices.size} indices for {entries} values")
     if entries and indices[-1] >= layout.size:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Buffer, Indices
-from .. import bits
+from .. import packing
 
 
 def encode(indices: Indices, layout: Layout) -> bytes:
@@ -41,7 +41,7 @@ def write(indices: Indices, size: int) -> bytes:
     return _write(indices, size)
 
 
-def read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
+def read(stream: packing.Bytes, entries: int, size: int) -> tuple[Indices, int]:
     """Return `entries` indices below `size`, and the number of bytes at the head of `stream` used.
 
     Raises WireError if `write` cannot have written the stream's head.
@@ -78,10 +78,10 @@ def _write(indices: Indices, size: int) -> bytes:
         flags[start : start + remainders.size] = remainders & np.uint32(1 << bit)
         start += remainders.size
     flags[start:] = last
-    return bits.packed(flags).tobytes()
+    return packing.packed(flags).tobytes()
 
 
-def _read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
+def _read(stream: packing.Bytes, entries: int, size: int) -> tuple[Indices, int]:
     """Return `entries` indices, at most half of `size`, and the bytes used. Inverse of `_write`."""
     if not entries:
         return np.empty(0, np.uint32), 0
@@ -89,7 +89,7 @@ def _read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
     # skips sum to less than `size`, so all quotients sum to at most size / divisor
     max_bits = entries * (width + 2) + size // int(divisor)
     # bounded first: a hostile stream costs no more memory than an honest one
-    flags = bits.unpacked(stream[: -(-max_bits // 8)])
+    flags = packing.unpacked(stream[: -(-max_bits // 8)])
     ends = np.flatnonzero(flags[: entries + size // int(divisor)])[:entries]
     start = int(ends[-1]) + 1 if ends.size else 0
     if ends.size < entries or start + entries * width > flags.size:

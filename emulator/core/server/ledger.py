@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ...codecs.accounting import accounting
+from ...codecs.base import accounting
 from ...codecs.base import Codec
 from ...layout import Kind, Layout
 from ...log.records import (

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....codecs.accounting import Accounting, accounting
+from ....codecs.base import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
-from ....codecs.decoded_frames import decode_once
+from ....codecs.base import decode_once
 from ....core.assembly import WorkerAssembly, held_layout
 from ....core.plan import WorkerPlan
 from ....core.worker.falsifying import Falsifier

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ....codecs.base import Codec, Encoder
-from ....codecs.decoded_frames import DecodedFrames, decode_once
+from ....codecs.base import DecodedFrames, decode_once
 from ....codecs.feedback import StatelessEncoder
 from ....codecs.segment_encoder import SegmentEncoder
 from ....core.cut.cut_commands import LossGradient

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....codecs.accounting import Accounting, accounting
+from ....codecs.base import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
-from ....codecs.decoded_frames import DecodedFrames, decode_once
+from ....codecs.base import DecodedFrames, decode_once
 from ....codecs.expected_update import expected_update
 from ....core.cut.activation_values import ActivationCoding, CodedActivations
 from ....core.cut.cut_commands import LossGradient
