@@ -1,8 +1,8 @@
 """Small numbers packed into bytes: flags, signs, and digits of any base.
 
 Flags and signs take a bit each, the first in the lowest bit of the first byte. Digits share words
-of 64 bits: 40 digits of base 3 fit in a word, 1.6 bits each, 20 of base 9 and 9 of base 129. That is
-within a tenth of the entropy of uniform levels, and less than whole bits for each number.
+of 64 bits: 40 digits of base 3 fit in a word (1.6 bits each), 20 of base 9, and 9 of base 129. That
+is within a tenth of the entropy of uniform levels, and less than whole bits for each number.
 """
 
 import numpy as np

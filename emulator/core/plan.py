@@ -13,8 +13,8 @@ import msgspec
 from ..layout import Layout, Segment
 from ..learning.learners.local_training import LocalTraining
 from ..world.stop_conditions import Stop
-from .framing import PLAIN, Form
-from .server.quarantine import QuarantineRule
+from .server.refusals import QuarantineRule
+from .zmtp import PLAIN, Form
 
 Plain = dict[str, Any]
 

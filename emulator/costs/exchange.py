@@ -19,9 +19,9 @@ from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
 from ..core import wire
 from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes
-from ..core.framing import Form
 from ..core.scheduling.prior_costs import LinkEstimate, through
 from ..core.wire.messages import Message, ModelReply, ModelSegment, Pull, Update
+from ..core.zmtp import Form
 from ..layout import Layout
 from ..pulls import WholeModel, floats
 from ..scenario import Scenario

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from .. import plugins
-from ..core.framing import Form
 from ..core.plan import Plan, WorkerPlan
+from ..core.zmtp import Form
 from ..costs.compute_groups import compute_groups, dealt_batches
 from ..scenario import Scenario
 from ..scenario.sections.server_section import planned

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..core import wire
-from ..core.framing import Form
+from ..core.zmtp import Form
 from ..errors import DeploymentError, HostError
 from ..learning.datasets import OwnDataset
 from ..learning.datasets.split import Owners

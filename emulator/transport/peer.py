@@ -12,10 +12,10 @@ from typing import Self, TypeAlias
 import zmq
 
 from ..core import wire
-from ..core.framing import Form
 from ..core.wire import checksum
 from ..core.wire.messages import Message
 from ..core.worker.heartbeat import Heartbeat
+from ..core.zmtp import Form
 from ..errors import WireError
 from ..vectors import Buffer
 from ..world.emulated_clock import UNDILATED, EmulatedClock

@@ -14,10 +14,10 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 
 from ..core import wire
-from ..core.framing import Form, framed
 from ..core.wire import checksum
 from ..core.wire.messages import Request
 from ..core.worker.heartbeat import Heartbeat
+from ..core.zmtp import Form, framed
 from ..errors import WireError
 from ..vectors import Buffer
 from ..world.emulated_clock import UNDILATED, EmulatedClock

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from emulator import codecs, modulation, plugins
-from emulator.core.framing import Form
 from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.zmtp import Form
 from emulator.units import Fraction
 from emulator.world.stop_conditions import Stop
 from tests.fakes.node.durable_process import ServerProcess, fleet, free_port

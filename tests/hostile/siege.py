@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from emulator import modulation, plugins
-from emulator.core.framing import Form
 from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.zmtp import Form
 from emulator.learning import models
 from emulator.node.part.server_role import SLACK, largest_frame
 from emulator.world.stop_conditions import Stop

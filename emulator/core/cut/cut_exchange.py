@@ -19,7 +19,6 @@ from ...layout import Layout
 from ...learning.learners.base import ServerPart
 from ...plugins.stateful import Held, Stateful
 from .. import wire
-from ..framing import PLAIN, Form
 from ..plan import Cut
 from ..server.parameters import State
 from ..wire.messages import (
@@ -30,6 +29,7 @@ from ..wire.messages import (
     LogitGradient,
     Message,
 )
+from ..zmtp import PLAIN, Form
 from .activation_gate import ActivationGate
 from .activation_values import ActivationCoding
 from .crossing_checks import CutChecks, ExampleSizes, SentActivations

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ...codecs.base import accounting
-from ...codecs.base import Codec
+from ...codecs.base import Codec, accounting
 from ...layout import Kind, Layout
 from ...log.records import (
     DivergedRecord,
@@ -31,7 +30,6 @@ from ...synchronization.missed_steps import LeftOutCount
 from ...vectors import Gradient
 from .. import wire
 from ..cut.cut_exchange import Passed
-from ..framing import PLAIN, Form
 from ..wire.messages import (
     ModelReply,
     ModelSegment,
@@ -44,6 +42,7 @@ from ..wire.messages import (
     Update,
     UpdateSegment,
 )
+from ..zmtp import PLAIN, Form
 from .evaluations import Snapshot
 from .group_updates import GroupUpdates
 from .refusal_counts import Refusals, Tally

@@ -42,7 +42,7 @@ from ..wire.messages import (
 from .ledger import Arrival, Ledger, UnsentAnswer
 from .parameters import Saved, State
 from .pull_queue import PullQueue
-from .quarantine import Quarantine
+from .refusals import Quarantine
 from .snapshot_exchange import Keep, SnapshotExchange
 from .worker_exchanges import ServerParts, WorkerExchanges
 

@@ -17,7 +17,7 @@ from ...codecs.base import ByteCount
 from ...errors import WireError
 from ...layout import Segment
 from ...vectors import Buffer, Frames
-from ..framing import PLAIN, Form, framing
+from ..zmtp import PLAIN, Form, framing
 from . import checksum, wire_cut
 from . import wire_heads as heads
 from .messages import (

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from emulator.core import assembly
-from emulator.core.framing import Form
 from emulator.core.plan import Cut
 from emulator.core.wire.messages import Hello
+from emulator.core.zmtp import Form
 from emulator.learning.learners.numpy import NumpyLearner
 from emulator.synchronization import (
     AnySynchronization,

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from emulator.codecs import Dense, SignSGD, StatelessEncoder, TopK
 from emulator.core import wire
-from emulator.core.framing import Form
 from emulator.core.wire.messages import (
     Bye,
     Diverged,
@@ -18,6 +17,7 @@ from emulator.core.wire.messages import (
     Update,
     UpdateSegment,
 )
+from emulator.core.zmtp import Form
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.pulls import Delta, HeldModel, WholeModel

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core import wire
-from emulator.core.framing import Form
 from emulator.core.wire import checksum
 from emulator.core.wire.messages import Pull, Update
+from emulator.core.zmtp import Form
 from emulator.errors import WireError
 from emulator.world.faults.garbling import Garbler
 

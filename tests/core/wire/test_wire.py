@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.core import wire
-from emulator.core.framing import Form
 from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,
@@ -32,6 +31,7 @@ from emulator.core.wire.messages import (
     Update,
     UpdateSegment,
 )
+from emulator.core.zmtp import Form
 from emulator.errors import WireError
 
 MESSAGES = [

@@ -19,7 +19,6 @@ from emulator.core.cut import cut_assembly
 from emulator.core.cut.activation_values import DeviceCoder
 from emulator.core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
 from emulator.core.cut.cut_worker import cut_worker
-from emulator.core.framing import PLAIN, Form
 from emulator.core.plan import Cut, Plan, WorkerPlan
 from emulator.core.wire.messages import (
     ActivationGradient,
@@ -30,6 +29,7 @@ from emulator.core.wire.messages import (
     ModelReply,
 )
 from emulator.core.worker.worker import Await, Computed, NodeCoroutine, Tell
+from emulator.core.zmtp import PLAIN, Form
 from emulator.errors import WireError
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples

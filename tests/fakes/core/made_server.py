@@ -4,10 +4,10 @@ from typing import Any
 
 from emulator.codecs import Dense
 from emulator.core import assembly
-from emulator.core.framing import PLAIN, Form
 from emulator.core.plan import Plan, WorkerPlan
 from emulator.core.server.parameter_server import Driver, ParameterServer
 from emulator.core.server.worker_exchanges import ServerParts
+from emulator.core.zmtp import PLAIN, Form
 from emulator.plugins import plain
 from emulator.pulls import WholeModel
 from emulator.world.stop_conditions import Stop

@@ -5,7 +5,6 @@ from random import Random
 import numpy as np
 
 from emulator import codecs, plugins
-from emulator.core.framing import Form
 from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.core.wire.messages import (
     Diverged,
@@ -20,6 +19,7 @@ from emulator.core.wire.messages import (
     UpdateSegment,
 )
 from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Form
 from emulator.layout import Layout
 from emulator.learning.models import MODELS
 from emulator.node.durable.packed_state import PackedState, packed

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from emulator import codecs, modulation, plugins
-from emulator.core.framing import Form
 from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.core.server.parameters import Parameters
+from emulator.core.zmtp import Form
 from emulator.learning import models
 from emulator.learning.models import saved_model
 from emulator.log.lines import read

@@ -7,9 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....codecs.base import Accounting, accounting
-from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
-from ....codecs.base import decode_once
+from ....codecs.base import (
+    Accounting,
+    ByteCount,
+    Codec,
+    Encoder,
+    EncoderContext,
+    accounting,
+    decode_once,
+)
 from ....core.assembly import WorkerAssembly, held_layout
 from ....core.plan import WorkerPlan
 from ....core.worker.falsifying import Falsifier

@@ -14,8 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ....codecs.base import Codec, Encoder
-from ....codecs.base import DecodedFrames, decode_once
+from ....codecs.base import Codec, DecodedFrames, Encoder, decode_once
 from ....codecs.feedback import StatelessEncoder
 from ....codecs.segment_encoder import SegmentEncoder
 from ....core.cut.cut_commands import LossGradient

@@ -11,9 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....codecs.base import Accounting, accounting
-from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
-from ....codecs.base import DecodedFrames, decode_once
+from ....codecs.base import (
+    Accounting,
+    ByteCount,
+    Codec,
+    DecodedFrames,
+    Encoder,
+    EncoderContext,
+    accounting,
+    decode_once,
+)
 from ....codecs.expected_update import expected_update
 from ....core.cut.activation_values import ActivationCoding, CodedActivations
 from ....core.cut.cut_commands import LossGradient

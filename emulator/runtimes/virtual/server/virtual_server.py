@@ -6,7 +6,6 @@ from random import Random
 
 from .... import chance
 from ....core import wire
-from ....core.framing import PLAIN, Form
 from ....core.server.parameter_server import ParameterServer
 from ....core.server.seen_pushes import SeenPushes
 from ....core.wire.messages import (
@@ -22,6 +21,7 @@ from ....core.wire.messages import (
     Update,
     UpdateSegment,
 )
+from ....core.zmtp import PLAIN, Form
 from ....errors import WireError
 from ....world.laws import Law
 from ....world.roles import SERVER
