@@ -3,6 +3,8 @@
 Random streams have the names that `emulator/chance.py` gives them.
 """
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from .. import (
@@ -20,19 +22,23 @@ from ..codecs.segment_encoder import SegmentEncoder
 from ..layout import Layout, Segment
 from ..learning import models
 from ..learning.datasets.examples import Examples, Subset
+from ..learning.learners.base import ServerPart
 from ..learning.learners.batches import Batches
 from ..learning.learners.local_steps import per_epoch
+from ..learning.models import Model
 from ..learning.models.saved_model import SavedModel
 from ..log.writing import RunLog
 from ..pulls import HeldModel
-from ..synchronization import ComputeGroups, Synchronizer
-from .cut.cut_exchange import CutExchange
-from .plan import Plan, WorkerPlan
+from ..synchronization import Barrier, Bounded, ComputeGroups, Synchronizer
+from .cut.activation_values import ActivationCoding
+from .cut.crossing_checks import ExampleSizes
+from .cut.cut_exchange import PATIENCE, CutExchange, CutPlan
+from .plan import Cut, Plan, WorkerPlan
 from .scheduling.prior_costs import PriorCosts
 from .scheduling.scheduler import Report, Scheduler
-from .server.group_updates import GroupUpdates
 from .server.parameter_server import VIRTUAL, Driver, ParameterServer
 from .server.parameters import Parameters, State
+from .server.pulled_versions import GroupUpdates
 from .server.worker_exchanges import ServerParts
 
 
@@ -110,6 +116,51 @@ def server(
         cut=cut,
     )
     return ParameterServer(plan, state, parts, log, now, driver)
+
+
+def cut_exchange(
+    plan: Plan, part: ServerPart, state: State, coding: ActivationCoding | None = None
+) -> CutExchange:
+    """Make the exchange of activations of the plan's cut model.
+
+    `part` computes the server's layers, whose parameters are `state`. `coding` takes the place of
+    the cut's coding of activations where the runtime transfers sizes alone.
+    """
+    cut, model = plan.worker.cut, models.find(plan.model)
+    assert cut is not None
+    groups, patience = _meetings(plan)
+    cut_plan = CutPlan(
+        cut,
+        example_sizes(model, cut),
+        model.layout.part(cut.server(model.layout)),
+        plan.worker.batch_of,
+        groups=groups,
+        patience=patience,
+        by_name=plan.by_name,
+        form=plan.worker.form,
+    )
+    return CutExchange(cut_plan, part, state, coding)
+
+
+def example_sizes(model: Model, cut: Cut) -> ExampleSizes:
+    """Return the sizes of what crosses the `cut` of `model`."""
+    task = model.task
+    return ExampleSizes(model.crossing(cut.layer), math.prod(task.answers), task.classes)
+
+
+def _meetings(plan: Plan) -> tuple[Sequence[Sequence[str]], float]:
+    """Return the groups of devices that make steps together, and the patience in seconds.
+
+    There are no groups if no device waits for another.
+    """
+    match synchronization.make(plan.synchronization):
+        case Barrier(patience=patience):
+            return (plan.workers,), float(patience)
+        case ComputeGroups(patience=patience) if len(plan.groups) < len(plan.workers):
+            return plan.groups, float(patience)
+        case ComputeGroups(patience=patience) | Bounded(patience=patience):
+            return (), float(patience)
+    return (), PATIENCE
 
 
 def held_layout(plan: WorkerPlan, layout: Layout) -> Layout:

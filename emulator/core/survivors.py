@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from ..world import verbs
-from ..world.fault_counts import FaultCounts
+from ..world.powers import FaultCounts
 from ..world.roles import SERVER
 from ..world.verbs import Action
 

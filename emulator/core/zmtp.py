@@ -1,4 +1,4 @@
-"""The form of messages, and the bytes that ZMTP 3.1 and CURVE add to their frames."""
+"""ZMTP 3.1 as a run uses it: the form of messages, the bytes added to frames, and heartbeats."""
 
 from collections.abc import Iterable
 
@@ -33,3 +33,21 @@ def framed(length: int, form: Form = PLAIN) -> int:
     """
     boxed = length + (33 if form.encrypted else 0)
     return boxed + (2 if boxed <= 255 else 9)
+
+
+class Heartbeat(msgspec.Struct, frozen=True):
+    """Times of ZMTP heartbeats, in seconds.
+
+    ZeroMQ notices life only when a whole frame has arrived. The time-out must therefore exceed the
+    time of the largest frame on the slowest link, or that link would never finish a frame.
+    """
+
+    interval: float = 2.0
+    """Seconds between pings."""
+    timeout: float = 10.0
+    """Seconds of silence after which a connection is dropped."""
+
+    @classmethod
+    def fit(cls, transfer: float) -> "Heartbeat":
+        """Return the heartbeat for links on which the largest frame takes `transfer` seconds."""
+        return cls(timeout=max(10.0, 4 * transfer))

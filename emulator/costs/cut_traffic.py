@@ -7,7 +7,7 @@ examples, times bytes. Heads and framing of the messages are left out.
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes, value_width
+from ..core.cut.activation_values import ActivationCoding, CrossingBytes, crossing_bytes
 from ..scenario import Scenario
 from ..scenario.sections.cut_section import layer_names
 from .compute_groups import dealt_sizes
@@ -94,7 +94,7 @@ def cut_traffic(scenario: Scenario) -> CutTraffic | None:
         layers=len(training.layout.layers),
         rows=rows,
         crossing=model.crossing(cut.layer),
-        width=value_width(cut),
+        width=ActivationCoding(cut.values).item,
         server_parameters=whole.parameters - device.parameters,
         sizes=crossing_bytes(model, cut, rows),
         device=device,

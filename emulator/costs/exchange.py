@@ -18,7 +18,7 @@ from ..codecs import Dense
 from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
 from ..core import wire
-from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes
+from ..core.cut.activation_values import CrossingBytes, crossing_bytes
 from ..core.scheduling.prior_costs import LinkEstimate, through
 from ..core.wire.messages import Message, ModelReply, ModelSegment, Pull, Update
 from ..core.zmtp import Form

@@ -11,7 +11,7 @@ import msgspec
 
 from ..core.plan import Plain, Plan, WorkerPlan
 from ..core.scheduling.prior_costs import PriorCosts
-from ..core.worker.heartbeat import Heartbeat
+from ..core.zmtp import Heartbeat
 from ..shaping.command import Command
 from ..transport.secrets import AllowList, Secret
 from ..world.emulated_clock import EmulatedClock

@@ -9,7 +9,7 @@ from ..costs.compute_groups import compute_groups, dealt_batches
 from ..scenario import Scenario
 from ..scenario.sections.server_section import planned
 from ..scenario.timeline.compiled import verbs_of_faults
-from ..world.faults.garbling import VERB
+from ..world.faults.corrupt import VERB
 from ..world.roles import EVALUATOR
 
 

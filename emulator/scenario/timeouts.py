@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
-from ..core.cut.crossing_bytes import CrossingBytes, crossing_bytes
+from ..core.cut.activation_values import CrossingBytes, crossing_bytes
 from ..schedules import Sequential
 from ..world.links.link import Link, Side
 from ..world.links.link_course import slowest

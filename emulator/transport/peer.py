@@ -12,10 +12,8 @@ from typing import Self, TypeAlias
 import zmq
 
 from ..core import wire
-from ..core.wire import checksum
 from ..core.wire.messages import Message
-from ..core.worker.heartbeat import Heartbeat
-from ..core.zmtp import Form
+from ..core.zmtp import Form, Heartbeat
 from ..errors import WireError
 from ..vectors import Buffer
 from ..world.emulated_clock import UNDILATED, EmulatedClock
@@ -111,7 +109,7 @@ class Peer:
         try:
             frames: Sequence[Buffer] = [frame.buffer for frame in arrived]
             if self.form.checked:
-                frames = checksum.opened(self._garble(frames))
+                frames = wire.opened(self._garble(frames))
             return wire.unpack(frames)
         except WireError:
             self.garbled = self.form.checked
@@ -123,7 +121,7 @@ class Peer:
 
     def _packed(self, message: Message) -> Sequence[Buffer]:
         frames = wire.pack(message)
-        return self._garble(checksum.sealed(frames)) if self.form.checked else frames
+        return self._garble(wire.sealed(frames)) if self.form.checked else frames
 
     def _next(self, timeout: float | None) -> list[zmq.Frame] | None:
         until = math.inf if timeout is None else self.clock.now() + timeout

@@ -14,14 +14,11 @@ import zmq
 from zmq.auth.thread import ThreadAuthenticator
 
 from ..core import wire
-from ..core.wire import checksum
 from ..core.wire.messages import Request
-from ..core.worker.heartbeat import Heartbeat
-from ..core.zmtp import Form, framed
+from ..core.zmtp import Form, Heartbeat, framed
 from ..errors import WireError
 from ..vectors import Buffer
-from ..world.emulated_clock import UNDILATED, EmulatedClock
-from ..world.pace import WorkPace
+from ..world.emulated_clock import UNDILATED, EmulatedClock, WorkPace
 from .secrets import AllowList, Guests, Keys
 from .send_backlog import SendBacklog
 from .sockets import prepare
@@ -199,12 +196,12 @@ class Router:
             inner: Sequence[Buffer] = [part.buffer for part in frames]
             if self.form.checked:
                 asked = len(inner) <= self._longest_question + 1  # no flipped bit adds a frame
-                inner = checksum.opened(inner)
+                inner = wire.opened(inner)
             message: Request = wire.unpack(inner)  # type: ignore[assignment]
             if getattr(message, "node", node) != node:
                 raise WireError(f"{node} speaks for {message.node!r}")
         except WireError as error:
-            return Received(node, None, str(error), asked and str(error) == checksum.MISMATCH)
+            return Received(node, None, str(error), asked and str(error) == wire.MISMATCH)
         return Received(node, message)
 
     def _is_newest(self, node: str, connection: bytes) -> bool:
@@ -254,7 +251,7 @@ class Router:
         if route is None:
             return False
         packed = wire.pack(message)
-        frames = [route, *(checksum.sealed(packed) if self.form.checked else packed)]
+        frames = [route, *(wire.sealed(packed) if self.form.checked else packed)]
         if self._backlog and self._backlog.full(route):
             return False
         tracked = self._backlog is not None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..core import wire
-from ..core.server.chores import Chore
+from ..core.server.parameter_server import Chore
 from ..core.wire.messages import Again, Hello, Message, Replies
 from ..shaping.hold import Hold
 from ..world.emulated_clock import EmulatedClock

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from ..core.cut.activation_values import DeviceCoder
-from ..core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
 from ..core.scheduling.scheduler import Scheduler
 from ..core.wire.messages import (
     ActivationGradient,
@@ -18,12 +17,21 @@ from ..core.wire.messages import (
     Request,
     UpdateSegment,
 )
-from ..core.worker.worker import Backward, Compute, Computed, Evaluate, Forward
+from ..core.worker.worker import (
+    Activate,
+    ActivationsBack,
+    Backward,
+    Compute,
+    Computed,
+    Evaluate,
+    Forward,
+    LossAt,
+    LossGradient,
+)
 from ..layout import Segment
 from ..learning.learners.base import Activated, DevicePart, Evaluator, LayeredLearner, Learner
 from ..vectors import Vector
-from ..world.emulated_clock import UNDILATED, EmulatedClock
-from ..world.pace import TimedWork, WorkPace
+from ..world.emulated_clock import UNDILATED, EmulatedClock, TimedWork, WorkPace
 
 Computing: TypeAlias = Callable[[], AbstractContextManager[None]]
 T = TypeVar("T")

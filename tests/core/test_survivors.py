@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from emulator.core.survivors import Survivors
-from emulator.world.fault_counts import FaultCounts
+from emulator.world.powers import FaultCounts
 from emulator.world.verbs import VERBS, Action
 
 KILL, START = Action("kill", "a", "crash"), Action("start", "a", "crash")

@@ -1,7 +1,7 @@
 """The bytes of an update of a cut model, by products that a reader can repeat by hand."""
 
 from emulator.core import wire
-from emulator.core.cut.crossing_bytes import crossing_bytes
+from emulator.core.cut.activation_values import crossing_bytes
 from emulator.core.plan import Cut
 from emulator.core.wire.messages import ActivationGradient, Activations
 from emulator.costs.cut_traffic import cut_traffic

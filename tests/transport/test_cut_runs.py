@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from emulator.core import assembly
-from emulator.core.cut import cut_assembly
-from emulator.core.cut.activation_values import DeviceCoder
-from emulator.core.cut.crossing_bytes import crossing_bytes
+from emulator.core.cut.activation_values import DeviceCoder, crossing_bytes
 from emulator.core.cut.cut_worker import cut_worker
 from emulator.core.plan import Cut, Plan
 from emulator.core.wire.messages import ModelReply
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.learning.learners.numpy import NumpyServer, NumpyStages
 from emulator.learning.learners.staged_learner import StagedLearner
 from emulator.log.writing import RunLog
@@ -65,7 +63,7 @@ def records_of(cut: Cut) -> list[dict[str, Any]]:
     guests: AllowList
     guests, secrets = issue(plan.workers, encrypt=False)
     part = SlowServer(MODEL.layout, cut.layer)
-    exchange = cut_assembly.cut_exchange(plan, part, assembly.server_parameters(plan))
+    exchange = assembly.cut_exchange(plan, part, assembly.server_parameters(plan))
     now = time.monotonic()
     server = planned_server(plan, RunLog(sink), now, exchange, gathering=20.0)
     largest = largest_frame(plan, MODEL) + SLACK

@@ -14,8 +14,8 @@ import zmq
 from emulator.codecs import Dense, EncoderContext, encoder
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Hello, ModelReply
-from emulator.core.worker.heartbeat import Heartbeat
 from emulator.core.worker.worker import Compute, worker
+from emulator.core.zmtp import Heartbeat
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
 from emulator.shaping.hold import Hold

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from emulator.core.wire.messages import Hello, Leave, Pull
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.transport.router import Router
 from emulator.transport.secrets import Token, issue
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from emulator.core.wire.checksum import MISMATCH
+from emulator.core.wire import MISMATCH
 from emulator.core.wire.messages import Again, Begin, Hello, Pull, Update
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.transport.inbox import Inbox
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import issue
 from emulator.vectors import Buffer
-from emulator.world.faults.garbling import Garbler
+from emulator.world.faults.corrupt import Garbler
 
 BEAT = Heartbeat()
 pytestmark = pytest.mark.timeout(60)

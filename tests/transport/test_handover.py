@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 import pytest
 
 from emulator.core.wire.messages import Begin, Hello
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import issue

@@ -17,8 +17,8 @@ from emulator.codecs import EncoderContext, TopK, encoder
 from emulator.core.server.parameter_server import ParameterServer
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Begin, Hello, ModelReply, Pull
-from emulator.core.worker.heartbeat import Heartbeat
 from emulator.core.worker.worker import worker
+from emulator.core.zmtp import Heartbeat
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.synchronization import Asynchronous

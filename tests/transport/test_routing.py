@@ -11,7 +11,7 @@ import pytest
 import zmq
 
 from emulator.core.wire.messages import Begin, Hello
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import KeyPair, Secret, issue

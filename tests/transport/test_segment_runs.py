@@ -26,9 +26,9 @@ from emulator.core.wire.messages import (
     Pull,
     UpdateSegment,
 )
-from emulator.core.worker.heartbeat import Heartbeat
 from emulator.core.worker.layered_worker import layered_worker
 from emulator.core.worker.worker import worker
+from emulator.core.zmtp import Heartbeat
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches

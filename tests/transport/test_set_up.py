@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emulator.core.wire.messages import Hello, ModelReply, Pull, Update
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.shaping.hold import Hold
 from emulator.transport import server_driver
 from emulator.transport.inbox import Inbox

@@ -13,9 +13,8 @@ import zmq
 from emulator.codecs import EncoderContext, TopK, encoder
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Begin, Hello, ModelReply
-from emulator.core.worker.evaluator import evaluator
-from emulator.core.worker.heartbeat import Heartbeat
-from emulator.core.worker.worker import worker
+from emulator.core.worker.worker import evaluator, worker
+from emulator.core.zmtp import Heartbeat
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.pulls import Delta, HeldModel, WholeModel

@@ -12,7 +12,7 @@ import pytest
 
 from emulator.core import wire
 from emulator.core.wire.messages import Hello, ModelReply, Update
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.transport.peer import Peer
 from emulator.transport.router import Received, Router
 from emulator.transport.secrets import issue

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from emulator.core.wire.messages import Again, Hello, Message, Pull, Replies
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.transport import server_driver
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import issue
 from emulator.vectors import Buffer
-from emulator.world.faults.garbling import Garbler
+from emulator.world.faults.corrupt import Garbler
 
 BEAT = Heartbeat()
 pytestmark = pytest.mark.timeout(60)

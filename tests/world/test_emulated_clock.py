@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.world import emulated_clock
-from emulator.world.emulated_clock import UNDILATED, EmulatedClock
-from emulator.world.pace import WorkPace
+from emulator.world.emulated_clock import UNDILATED, EmulatedClock, WorkPace
 
 
 class Host:

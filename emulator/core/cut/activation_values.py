@@ -1,14 +1,16 @@
-"""Codings of the values that cross the cut of a model: `f32`, or `f16` for half of the bytes.
+"""Values that cross the cut of a model: their codings, and the bytes of a mini-batch.
 
-`f16` clips values to ±65,504, its largest number. The gradient of a mean loss has many values below
-6e-8, the smallest number of `f16`. So gradients travel multiplied by 1024 times the number of
-examples, rounded up to a power of two (static loss scaling: Micikevicius et al., 2018, section
-3.2); the power of two makes the scaling itself exact.
+A coding is `f32`, or `f16` for half the bytes. `f16` clips values to ±65,504, its largest number.
+The gradient of a mean loss has many values below 6e-8, the smallest number of `f16`. So gradients
+travel multiplied by 1024 times the number of examples, rounded up to a power of two (static loss
+scaling: Micikevicius et al., 2018, section 3.2); the power of two makes the scaling itself exact.
 
 Activations that are not finite are never sent: the device has diverged. A gradient that is not
 finite travels as NaN alone, so that the device finds its own gradient not finite, and says so.
 """
 
+import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import WireError
 from ...learning.learners.base import Activated
+from ...learning.models import Model
 from ...vectors import LARGEST_F16, Buffer, NotFinite, Vector
 from ..plan import Cut
 from ..wire.messages import ActivationGradient, Logits
@@ -127,3 +130,49 @@ def encode_labels(labels: NDArray[Any]) -> Buffer:
 def decode_labels(frame: Buffer) -> NDArray[np.int32]:
     """Return the labels in `frame`, flat int32."""
     return np.frombuffer(frame, _LABEL).astype(np.int32, copy=False)
+
+
+@dataclass(frozen=True)
+class CrossingBytes:
+    """Bytes that one device sends and receives at the cut for an update."""
+
+    activations: int
+    """Activations up, and as many bytes of their gradient down."""
+    labels: int
+    """Labels up; 0: they stay on the device."""
+    logits: int
+    """Outputs down, and as many bytes of their gradient up; 0 unless labels stay on the device."""
+
+    @property
+    def up(self) -> int:
+        """Bytes from the device to the server."""
+        return self.activations + self.labels + self.logits
+
+    @property
+    def down(self) -> int:
+        """Bytes from the server to the device."""
+        return self.activations + self.logits
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest frame."""
+        return max(self.activations, self.labels, self.logits)
+
+    @property
+    def messages(self) -> int:
+        """Number of messages up, and as many down."""
+        return 2 if self.logits else 1
+
+
+def crossing_bytes(model: Model, cut: Cut, rows: int) -> CrossingBytes:
+    """Return the bytes that cross the `cut` of `model` for a mini-batch of `rows` examples.
+
+    Heads and framing of the messages come on top: some ten bytes for each.
+    """
+    answers = rows * math.prod(model.task.answers)
+    local = cut.labels == "local"
+    return CrossingBytes(
+        activations=rows * model.crossing(cut.layer) * ActivationCoding(cut.values).item,
+        labels=0 if local else _LABEL.itemsize * answers,
+        logits=_F32.itemsize * answers * model.task.classes if local else 0,
+    )

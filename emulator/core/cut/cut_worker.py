@@ -20,9 +20,12 @@ from ..wire.messages import (
     Update,
 )
 from ..worker.worker import (
+    Activate,
+    ActivationsBack,
     Await,
     Computed,
     GradientEncoder,
+    LossAt,
     NodeCoroutine,
     Over,
     ReplyT,
@@ -33,7 +36,6 @@ from ..worker.worker import (
     unless_over,
 )
 from .activation_values import CodedActivations
-from .cut_commands import Activate, ActivationsBack, LossAt
 
 GradientT = TypeVar("GradientT")
 ActivatedT_contra = TypeVar("ActivatedT_contra", contravariant=True)

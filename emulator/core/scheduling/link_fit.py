@@ -8,18 +8,22 @@ The set-up is the time of a message without bytes, far from the measured sizes i
 each other. So the known set-up stays unless the new one differs by more than jitter explains. Where
 the rest is below zero, the link has no set-up, and the pace is the median of the times per byte.
 
+The latest transfers are kept in bounded memory, so an estimate follows a change.
+
 A rate above the link's own is not believed: where sizes jitter, a line through them may be too
 flat, and its set-up takes the time that the rate lacks. Then the known set-up stays.
 """
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .prior_costs import LinkEstimate
-from .recent_rows import Floats
+
+Floats: TypeAlias = NDArray[np.float64]
 
 DIFFERENT = 0.1
 """Sizes differ if their difference is at least this share of the largest: with sizes closer to each
@@ -39,6 +43,33 @@ class Transfer(NamedTuple):
     size: int
     """Bytes of all messages together, on the wire."""
     seconds: float
+
+
+class RecentRows:
+    """The last `most` rows of numbers. `take` leaves out rows that an earlier `take` returned,
+    except to fill up to `least` rows."""
+
+    def __init__(self, width: int, most: int, least: int) -> None:
+        """A row has `width` numbers."""
+        # a ring: a fleet has many devices, and an array takes less memory than tuples
+        self._ring = np.empty((most, width))
+        self._least = least
+        self._added = 0
+        self._taken = 0
+
+    def add(self, row: ArrayLike) -> None:
+        self._ring[self._added % len(self._ring)] = row
+        self._added += 1
+
+    def take(self) -> Floats:
+        """Return the rows since the last call, the oldest first, or the last `least` if fewer.
+
+        So an estimate from the rows shows a change that came after the last call.
+        """
+        wanted = max(self._added - self._taken, self._least)
+        self._taken = self._added
+        number = min(wanted, self._added, len(self._ring))
+        return self._ring[np.arange(self._added - number, self._added) % len(self._ring)]
 
 
 def fit(transfers: Floats, before: LinkEstimate, least: float = 0.0) -> LinkEstimate:

@@ -22,10 +22,9 @@ from ...log.records.plan_records import IterationRecord, PlanRecord
 from ...schedules.base import Cuts, LayerCosts, Schedule, cut
 from ..wire.messages import Times
 from .iteration_trace import Block, IterationTrace, Piece
-from .link_fit import Transfer, fit
+from .link_fit import RecentRows, Transfer, fit
 from .plan_outcome import IterationPlan, PlanOutcome
 from .prior_costs import PriorCosts
-from .recent_rows import RecentRows
 
 Report: TypeAlias = Callable[[PlanRecord | IterationRecord], None]
 """Takes each record of a device's plans and iterations."""

@@ -44,8 +44,8 @@ from ..wire.messages import (
 )
 from ..zmtp import PLAIN, Form
 from .evaluations import Snapshot
-from .group_updates import GroupUpdates
-from .refusal_counts import Refusals, Tally
+from .pulled_versions import GroupUpdates
+from .refusals import Refusals, Tally
 from .seen_pushes import SeenPushes
 
 

@@ -10,7 +10,7 @@ Whoever drives it passes `now`, and asks `deadline()` when it wants to be called
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -19,7 +19,6 @@ from ...layout import Layout
 from ...log.writing import RunLog
 from ...plugins.stateful import Held, Stateful
 from ...vectors import Vector
-from ..cut.joined_state import JoinedState
 from ..plan import Plan
 from ..wire.messages import (
     Activations,
@@ -40,7 +39,7 @@ from ..wire.messages import (
     UpdateSegment,
 )
 from .ledger import Arrival, Ledger, UnsentAnswer
-from .parameters import Saved, State
+from .parameters import JoinedState, Saved, State
 from .pull_queue import PullQueue
 from .refusals import Quarantine
 from .snapshot_exchange import Keep, SnapshotExchange
@@ -444,6 +443,16 @@ class ParameterServer(Stateful):
         if self.ended and not self._snapshots.waiting:
             return self._close()
         return self._queue.answer(pulls, now, self.ended is not None)
+
+
+class Chore(Protocol):
+    """Work of the driver beside the protocol, as checkpoints, with due times on its clock."""
+
+    def deadline(self) -> float | None:
+        """Return the time at which `tick` is due; None: at no time of the chore's own."""
+
+    def tick(self, now: float) -> None:
+        """Do the work that is due by `now`. May be called at any time."""
 
 
 class Membership(Stateful):

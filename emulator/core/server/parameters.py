@@ -1,4 +1,7 @@
-"""The server's model: a flat vector of parameters, and the steps that change the vector."""
+"""The server's model: a flat vector of parameters, and the steps that change the vector.
+
+A cut model has two vectors, each with steps of its own.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
@@ -148,3 +151,29 @@ def _shares(weights: Sequence[float]) -> list[float]:
     """Return `weights` divided by their sum."""
     whole = sum(weights)
     return [weight / whole for weight in weights]
+
+
+class JoinedState:
+    """Reads the parts of a model as the model that they are together."""
+
+    def __init__(self, devices: Saved, server: Saved) -> None:
+        self._devices, self._server = devices, server
+
+    @property
+    def version(self) -> int:
+        """Updates applied to the devices' part."""
+        return self._devices.version
+
+    def snapshot(self) -> Vector:
+        """Return the parameters of both parts, f32[N]."""
+        return np.concatenate([self._devices.snapshot(), self._server.snapshot()])
+
+    def optimizer_state(self) -> OptimizerState:
+        """Return the state of both parts' optimizer; its counts are those of the devices' part."""
+        kind, own = self._devices.optimizer_state()
+        theirs = self._server.optimizer_state().arrays
+        joined = {
+            name: np.concatenate([array, theirs[name]]) if array.dtype == np.float32 else array
+            for name, array in own.items()
+        }
+        return OptimizerState(kind, joined)

@@ -1,10 +1,11 @@
-"""The versions of the model that the history must reach, and the oldest version among them.
+"""The models that nodes were sent last: the version of each, and the steps of compute groups since.
 
-Nodes compute on these versions, or have pushed gradients that wait for a step: while the push of a
-node waits for the rest of a compute group, other groups make steps.
+The history must reach the oldest version in use. Nodes compute on these versions, or have pushed
+gradients that wait for a step: while the push of a node waits for the rest of a compute group,
+other groups make steps.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...errors import WireError
 from ...plugins.stateful import Stateful
@@ -69,3 +70,33 @@ class PulledVersions(Stateful):
     def __iter__(self) -> Iterator[int]:
         """Yield the versions in use, the oldest first."""
         return iter(self._uses)
+
+
+class GroupUpdates(Stateful):
+    """Counts the steps of groups, and keeps the count at the last pull of every worker.
+
+    The memory is a number for every worker, dead workers included.
+    """
+
+    STATE = ("_steps", "_at_pull")
+
+    def __init__(self, groups: Sequence[Sequence[str]]) -> None:
+        """Count the steps of `groups`, given as names of workers."""
+        self._group = {name: number for number, group in enumerate(groups) for name in group}
+        self._steps = 0
+        self._at_pull: dict[str, int] = {}  # steps by worker
+
+    def group(self, node: str) -> int:
+        """Return the number of the group of `node`, from 0."""
+        return self._group[node]
+
+    def pulled(self, node: str) -> None:
+        """Record that `node` was sent the newest model."""
+        self._at_pull[node] = self._steps
+
+    def stepped(self, nodes: Sequence[str]) -> list[int]:
+        """Count a step of updates by `nodes`; return how many steps of groups each is stale."""
+        # a node whose update waits for its step is sent no other model before it
+        stale = [self._steps - self._at_pull[node] for node in nodes]
+        self._steps += 1
+        return stale

@@ -27,10 +27,9 @@ from ..wire.messages import (
     Update,
     UpdateSegment,
 )
-from .group_updates import GroupUpdates
 from .ledger import Arrival, Ledger
 from .parameters import State
-from .pulled_versions import PulledVersions, check_sent
+from .pulled_versions import GroupUpdates, PulledVersions, check_sent
 from .staging import Staging
 
 

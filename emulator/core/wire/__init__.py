@@ -1,11 +1,12 @@
 """Messages as frames: a MessagePack head, then the arrays as they lie in memory.
 
 `unpack` takes untrusted bytes. It bounds every size before it allocates, and raises a WireError for
-a malformed message. The codec checks the arrays of an update, the server checks versions and that
-segments fit the model's layers.
+a malformed message. The codec checks the arrays of an update; the server checks versions, that
+segments fit the model's layers, and that what crosses the cut of a model fits its sizes.
 """
 
 import math
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
@@ -18,7 +19,6 @@ from ...errors import WireError
 from ...layout import Segment
 from ...vectors import Buffer, Frames
 from ..zmtp import PLAIN, Form, framing
-from . import checksum, wire_cut
 from . import wire_heads as heads
 from .messages import (
     ActivationGradient,
@@ -62,6 +62,15 @@ _PLAIN: dict[type[heads.Head], type[Any]] = {
 _HEAD_OF: dict[type[Any], type[heads.Head]] = {message: head for head, message in _PLAIN.items()}
 _F = TypeVar("_F")
 
+_SMALLEST = 2
+"""Bytes of a value in the shortest coding of activations, float16."""
+_F32 = _LABEL = 4
+"""Bytes of a logit and of a label."""
+
+CHECKSUM = 4
+"""Bytes of a checksum, which travels as the last frame of its message."""
+MISMATCH = "its checksum does not match: bits were flipped on the way"
+
 
 # -- to bytes ------------------------------------------------------------------------------------
 
@@ -95,8 +104,15 @@ def pack(message: Message) -> list[Buffer]:
             return [heads.encode(head)]
         case Score(node, version, None, loss, float(error)):
             return [heads.encode(heads.ErrorScoreHead(node, version, loss, error))]
-        case Activations() | ActivationGradient() | Logits() | LogitGradient():
-            return wire_cut.pack(message)
+        case Activations(node, version, ticket, rows, activations, labels):
+            head = heads.ActivationsHead(node, version, ticket, rows)
+            return [heads.encode(head), activations, *([] if labels is None else [labels])]
+        case ActivationGradient(ticket, loss, gradient):
+            return [heads.encode(heads.ActivationGradientHead(ticket, loss)), gradient]
+        case Logits(ticket, logits):
+            return [heads.encode(heads.LogitsHead(ticket)), logits]
+        case LogitGradient(node, ticket, loss, gradient):
+            return [heads.encode(heads.LogitGradientHead(node, ticket, loss)), gradient]
     raise TypeError(f"{type(message).__name__} is no message")
 
 
@@ -176,8 +192,16 @@ def unpack(frames: Sequence[Buffer]) -> Message:
             return UpdateSegment(
                 node, version, ticket, _segment(segment), loss, _duration(compute), arrays
             )
-    if (cut := wire_cut.unpack(head, arrays)) is not None:
-        return cut
+        case heads.ActivationsHead(node, version, ticket, rows):
+            values, labels = _values_and_labels(arrays, rows)
+            return Activations(node, version, ticket, rows, values, labels)
+        case heads.ActivationGradientHead(ticket, loss):
+            # no bytes: the mini-batch is lost
+            return ActivationGradient(ticket, loss, _array(arrays, _SMALLEST, least=0))
+        case heads.LogitsHead(ticket):
+            return Logits(ticket, _array(arrays, _F32))
+        case heads.LogitGradientHead(node, ticket, loss):
+            return LogitGradient(node, ticket, loss, _array(arrays, _F32))
     if arrays:
         raise WireError(f"{len(arrays)} frames behind a head that stands alone")
     return _headed(head)
@@ -237,6 +261,23 @@ def _vector(frame: Buffer) -> Any:
     return np.frombuffer(frame, np.float32)
 
 
+def _values_and_labels(arrays: Sequence[Buffer], rows: int) -> tuple[Buffer, Buffer | None]:
+    """Return the activations and the labels of `rows` examples, each with as many bytes a row."""
+    if not 1 <= len(arrays) <= 2:
+        raise WireError(f"activations have 1 or 2 arrays, not {len(arrays)}")
+    values = _array(arrays[:1], _SMALLEST * rows)
+    return values, _array(arrays[1:], _LABEL * rows) if arrays[1:] else None
+
+
+def _array(arrays: Sequence[Buffer], unit: int, least: int = 1) -> Buffer:
+    """Return the only one of `arrays`, a multiple of `unit` bytes and at least `least` long."""
+    if len(arrays) != 1:
+        raise WireError(f"{len(arrays)} arrays behind a head that has one")
+    if len(arrays[0]) < least or len(arrays[0]) % unit:
+        raise WireError(f"an array of {len(arrays[0])} bytes, expected a multiple of {unit}")
+    return arrays[0]
+
+
 # -- sizes ---------------------------------------------------------------------------------------
 
 
@@ -264,7 +305,7 @@ def size(message: Message, form: Form = PLAIN) -> int:
         case _:
             lengths = [len(frame) for frame in pack(message)]
     if form.checked:
-        lengths.append(checksum.BYTES)
+        lengths.append(CHECKSUM)
     return sum(lengths) + framing(lengths, form)
 
 
@@ -276,8 +317,8 @@ def pushed(update: Update | UpdateSegment, count: ByteCount, form: Form = PLAIN)
     lengths = [len(frame) for frame in pack(update)]
     head = lengths[0]
     if form.checked:
-        lengths.append(checksum.BYTES)
-        head += checksum.BYTES
+        lengths.append(CHECKSUM)
+        head += CHECKSUM
     return Pushed(count.values, count.indices, head + count.headers, framing(lengths, form))
 
 
@@ -295,3 +336,31 @@ def dense_pull(parameters: int, form: Form = PLAIN) -> int:
 def dense_push(parameters: int, form: Form = PLAIN) -> int:
     """Return the size on the wire of an uncompressed update: every one of `parameters` as f32."""
     return size(Update("device-0", 0, 0.0, 0.0, (bytes(4 * parameters),)), form)
+
+
+# -- checksums -----------------------------------------------------------------------------------
+
+
+def sealed(frames: Sequence[Buffer]) -> list[Buffer]:
+    """Return `frames` with their checksum as another frame, by which flipped bits are recognised.
+
+    TCP's own checksum covers the network; memory and software above TCP corrupt messages, too
+    (Stone and Partridge, 2000). A CRC-32 finds every damage within 32 bits in a row, in a message
+    of any length.
+    """
+    return [*frames, _crc(frames)]
+
+
+def opened(frames: Sequence[Buffer]) -> list[Buffer]:
+    """Return the frames that `sealed` got. Raises WireError if they are not as they were."""
+    *inner, checksum = frames or [b""]
+    if bytes(checksum) != _crc(inner):
+        raise WireError(MISMATCH)
+    return inner
+
+
+def _crc(frames: Iterable[Buffer]) -> bytes:
+    crc = 0
+    for frame in frames:
+        crc = zlib.crc32(frame, crc)
+    return crc.to_bytes(CHECKSUM, "little")

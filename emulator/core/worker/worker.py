@@ -1,7 +1,8 @@
-"""A worker's coroutine: pull the model, compute a gradient, push it, again.
+"""Coroutines of nodes that pull whole models, and the commands of all nodes' coroutines.
 
-The coroutine has no socket and no clock. It yields commands and is sent their results, so the same
-coroutine runs in containers and in virtual time.
+A worker pulls the model, computes a gradient, pushes it, and again; the evaluator pulls the model
+now and then, and measures it. A coroutine has no socket and no clock. It yields commands and is
+sent their results, so the same coroutine runs in containers and in virtual time.
 """
 
 from collections.abc import Generator
@@ -10,8 +11,20 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ...layout import Segment
 from ...vectors import Frames, NotFinite, Vector
-from ..cut.cut_commands import CutCommand
-from ..wire.messages import Begin, Bye, Diverged, Hello, Message, Pull, Request, Update
+from ..wire.messages import (
+    ActivationGradient,
+    Begin,
+    Bye,
+    Diverged,
+    Hello,
+    Logits,
+    Message,
+    ModelReply,
+    Pull,
+    Request,
+    Score,
+    Update,
+)
 
 _NUMBER_BITS = 32
 """Bits of a ticket below the incarnation."""
@@ -110,14 +123,61 @@ class Computed(NamedTuple, Generic[GradientT]):
     """Duration of the computation."""
 
 
+class Activate(NamedTuple, Generic[ReplyT]):
+    """Command: compute the activations of the next mini-batch at the device's part in `reply`.
+
+    The result is an `Activated`, or the runtime's handle on one, as the worker's coder takes it.
+    """
+
+    reply: ReplyT
+
+
+class ActivationsBack(NamedTuple):
+    """Command: compute the gradient of the device's part from the gradient by its activations.
+
+    The result is a `Computed` with the loss of `answer`. Its seconds are those of all passes of the
+    iteration at the device, without waiting.
+    """
+
+    answer: ActivationGradient
+
+
+class LossAt(NamedTuple):
+    """Command: compute the loss of the mini-batch at the logits of `answer`.
+
+    Only where labels stay on the device. The result is a `LossGradient`.
+    """
+
+    answer: Logits
+
+
+class LossGradient(NamedTuple):
+    """Result of `LossAt`."""
+
+    loss: float
+    """Mean loss of an answer over the device's mini-batch."""
+    gradient: Vector
+    """Gradient of the mean loss by the logits."""
+
+
 class Evaluate(NamedTuple):
     """Command: measure the model on the test set. The result is an Evaluation."""
 
     theta: Vector
 
 
-WholeCommand: TypeAlias = Compute[ReplyT] | Forward[ReplyT] | Backward
-Command: TypeAlias = Tell | Await | Begun | WholeCommand[ReplyT] | CutCommand[ReplyT] | Evaluate
+Command: TypeAlias = (
+    Tell
+    | Await
+    | Begun
+    | Compute[ReplyT]
+    | Forward[ReplyT]
+    | Backward
+    | Activate[ReplyT]
+    | LossAt
+    | ActivationsBack
+    | Evaluate
+)
 NodeCoroutine: TypeAlias = Generator[Command[ReplyT], Any, None]
 """A worker's or an evaluator's whole life on one incarnation of a node."""
 
@@ -163,6 +223,30 @@ def _work(
     except NotFinite:
         return Diverged(node, reply.version)
     return Update(node, reply.version, computed.loss, computed.seconds, frames)
+
+
+def evaluator(
+    node: str, incarnation: int, parameters: int, timeout: float
+) -> Generator[Tell | Await | Begun | Evaluate, Any, None]:
+    """Score the versions kept by the server for evaluation, until the server says bye.
+
+    The evaluator is the papers' Supervisor (Hardy et al., 2017). It is a node of its own, so
+    measuring never holds up the server; no link of it is shaped, so it never waits behind an
+    update. The model has `parameters` parameters; the server has `timeout` seconds to answer.
+    """
+    after = 0
+    try:
+        yield from hello(node, incarnation, timeout)
+        for ticket in tickets(incarnation):
+            yield Tell(Pull(node, ticket, after))
+            while not settled(model := (yield Await(timeout)), ticket, parameters, ModelReply):
+                pass
+            if model is not None:
+                measured = yield Evaluate(model.theta)
+                yield Tell(Score(node, model.version, *measured))
+                after = model.version + 1
+    except Over:
+        return
 
 
 def tickets(incarnation: int) -> "count[int]":

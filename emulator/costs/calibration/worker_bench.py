@@ -21,7 +21,7 @@ from ... import chance, codecs
 from ...codecs import AnyCodec
 from ...core.plan import Plan, WorkerPlan
 from ...core.server.parameter_server import ParameterServer
-from ...core.worker.heartbeat import Heartbeat
+from ...core.zmtp import Heartbeat
 from ...errors import HostError
 from ...learning import models
 from ...learning.datasets import shard

@@ -7,10 +7,10 @@ from functools import partial
 
 from ...shaping.command import Command, apply
 from ...transport.wake_up import wake_queues
-from ...world.fault_counts import FaultCounts
 from ...world.links import reshaping
 from ...world.links.link import Link
 from ...world.links.link_course import link_course
+from ...world.powers import FaultCounts
 from ...world.verbs import Setting
 from .. import control_group
 from ..config import GOODBYE, Delay, NodeConfig, Reshaping, WorkerRole

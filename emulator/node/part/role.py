@@ -101,7 +101,7 @@ def _stored(parts: "WorkerParts", batches: "Batches", goes_on: bool) -> Callable
 
 def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
     """Run the evaluator until the server says bye."""
-    from ...core.worker.evaluator import evaluator
+    from ...core.worker.worker import evaluator
     from ...learning.learners.device import DeviceEvaluator
     from ...learning.learners.graph import read_layout
 
@@ -127,7 +127,7 @@ def _garble(part: WorkerRole, name: str, incarnation: int, orders: PartOrders) -
     """Return a function that flips bits in messages as the supervisor orders."""
     if not part.connection.checked:
         return as_they_are
-    from ...world.faults.garbling import VERB, Garbler
+    from ...world.faults.corrupt import VERB, Garbler
 
     garbler = Garbler(part.plan.seed, name, incarnation)
 
@@ -167,13 +167,13 @@ def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callab
 
     A fault that strikes is reported to the supervisor, which applies it.
     """
-    from ...core.worker.fault_draws import FaultDraws
     from ...world import verbs
+    from ...world.faults import Hazard
 
-    draws = FaultDraws(part.hazards, part.plan.seed, node.name, incarnation)
+    hazard = Hazard(part.hazards, part.plan.seed, node.name, incarnation)
 
     def draw() -> None:
-        struck = draws.draw()
+        struck = hazard.strike()
         if struck is None:
             return
         begin, end, lasts = struck

@@ -10,14 +10,13 @@ from typing import Any
 
 from ... import chance, schedules
 from ...core import assembly
-from ...core.cut.crossing_bytes import crossing_bytes
-from ...core.cut.cut_assembly import cut_exchange
+from ...core.assembly import cut_exchange
+from ...core.cut.activation_values import crossing_bytes
 from ...core.cut.cut_exchange import CutExchange
 from ...core.plan import Plan
-from ...core.server.chores import Chore
-from ...core.server.parameter_server import Driver, ParameterServer
+from ...core.server.parameter_server import Chore, Driver, ParameterServer
 from ...core.server.snapshot_exchange import Keep
-from ...core.worker.heartbeat import Heartbeat
+from ...core.zmtp import Heartbeat
 from ...learning import models
 from ...learning.models import Model, saved_model
 from ...learning.models.saved_model import SavedModel

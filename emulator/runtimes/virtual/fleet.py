@@ -4,16 +4,16 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from ...core.worker.evaluator import evaluator
 from ...core.worker.falsifying import VERB as FALSIFY
-from ...core.worker.fault_draws import FaultDraws
 from ...core.worker.kept_state import Keeper
+from ...core.worker.worker import evaluator
 from ...costs.compute_groups import dealt_batches
 from ...scenario import Scenario
 from ...scenario.timeline.compiled import verbs_of_faults
 from ...scenario.timeline.link_changes import reshaped_links
 from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
+from ...world.faults import Hazard
 from ...world.laws import Law
 from ...world.links.link import Side
 from ...world.roles import EVALUATOR
@@ -83,7 +83,7 @@ class Fleet:
             return
         seed = self._scenario.seed
         if device.hazards:
-            device.fault_draws = FaultDraws(device.hazards, seed, device.name, incarnation)
+            device.hazard = Hazard(device.hazards, seed, device.name, incarnation)
         self._workers.begin(device, self._size, self._lie(device))
 
     def _lie(self, device: VirtualDevice) -> LieNow | None:

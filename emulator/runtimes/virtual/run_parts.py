@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 from ...codecs.base import Codec
 from ...core import assembly
+from ...core.assembly import cut_exchange
 from ...core.cut.activation_values import DeviceCoder
-from ...core.cut.cut_assembly import cut_exchange
 from ...core.cut.cut_exchange import CutExchange
-from ...core.cut.joined_state import JoinedState
 from ...core.plan import Plan
-from ...core.server.parameters import Saved, State
+from ...core.server.parameters import JoinedState, Saved, State
 from ...learning.learners.base import ServerPart
 from ...learning.learners.device import server_part
 from ...learning.learners.numpy import NumpyServer

@@ -4,10 +4,9 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...core.server.chores import Chore
-from ...core.server.parameter_server import ParameterServer
+from ...core.server.parameter_server import Chore, ParameterServer
 from ...core.survivors import SETTLE, Survivors
-from ...core.worker.heartbeat import Heartbeat
+from ...core.zmtp import Heartbeat
 from ...errors import counted
 from ...log.records import TrafficRecord
 from ...log.writing import RunLog

@@ -7,7 +7,7 @@ from typing import Any, Union
 
 from ...plugins import Family
 from .base import Fault
-from .hazard import Hazard, Strike
+from .hazard import DrawnFault, Hazard
 from .occurrences import Interval
 from .schedule import Aimed, Recurring, Scheduled, scheduled
 
@@ -33,11 +33,11 @@ __all__ = [
     "FAMILY",
     "FAULTS",
     "Aimed",
+    "DrawnFault",
     "Fault",
     "Hazard",
     "Interval",
     "Recurring",
     "Scheduled",
-    "Strike",
     "scheduled",
 ]

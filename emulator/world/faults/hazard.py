@@ -7,19 +7,17 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
+from ... import chance
 from .. import laws
-from ..verbs import Setting
+from ..verbs import Action
 
 
-class Strike(NamedTuple):
-    """A fault that was drawn for the present iteration."""
+class DrawnFault(NamedTuple):
+    """A fault that strikes in this iteration."""
 
-    kind: str
-    begin: str
-    """Verb with which the fault begins."""
-    end: str
-    """Verb that undoes `begin`; not done if the fault lasts for good."""
-    setting: Setting | None
+    begin: Action
+    end: Action
+    """Not done if the fault lasts for good."""
     lasts: float | None
     """Seconds from the begin to the end; None: for good."""
 
@@ -27,30 +25,35 @@ class Strike(NamedTuple):
 class Hazard:
     """Draws the `per_iteration` faults for an incarnation of a device."""
 
-    def __init__(self, config: Sequence[Mapping[str, Any]], name: str) -> None:
-        """Draw the faults of `config` from the random stream `name`.
+    def __init__(
+        self, config: Sequence[Mapping[str, Any]], seed: int, device: str, incarnation: int
+    ) -> None:
+        """Draw the faults of `config`; `seed` is the run's.
 
         `config` is `Device.hazards`: `{"kind", "begin", "end", "setting", "per_iteration",
         "lasts"}` for each fault, with its verbs, and `lasts` a law as `laws.plain` writes it, or
         None for good.
         """
-        self._rng = Random(name)
+        self._rng, self._device = Random(chance.hazard(seed, device, incarnation)), device
         self._faults = [
             (fault, float(fault["per_iteration"]), _law(fault.get("lasts"))) for fault in config
         ]
 
-    def strike(self) -> Strike | None:
+    def strike(self) -> DrawnFault | None:
         """Draw whether a fault strikes; return the fault, or None.
 
-        Call this once an iteration. If several faults would strike, the first in the file does.
+        Call this once an iteration, before the gradient. If several faults would strike, the first
+        in the file does.
         """
         # every fault draws in each iteration: no outcome must shift the draws of the other faults
         draws = [self._rng.random() for _ in self._faults]
-        for drawn, (fault, chance, lasts) in zip(draws, self._faults, strict=True):
-            if drawn < chance:
+        for drawn, (fault, share, lasts) in zip(draws, self._faults, strict=True):
+            if drawn < share:
+                kind, setting = str(fault["kind"]), fault.get("setting")
+                begin = Action(str(fault["begin"]), self._device, kind, setting)
+                end = Action(str(fault["end"]), self._device, kind)
                 seconds = None if lasts is None else lasts.draw(self._rng)
-                verbs = str(fault["kind"]), str(fault["begin"]), str(fault["end"])
-                return Strike(*verbs, fault.get("setting"), seconds)
+                return DrawnFault(begin, end, seconds)
         return None
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from ..verbs import Setting
-from .lag import VERB as LAG
-from .lag import Lag
 from .overheat import VERB as HEAT
 from .overheat import Heat
+from .straggler import VERB as LAG
+from .straggler import Lag
 
 
 class SelfPlayed:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.wire.checksum import MISMATCH
+from emulator.core.wire import MISMATCH
 from tests.containers.conftest import TINY
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]

@@ -6,7 +6,7 @@ from statistics import median
 
 import pytest
 
-from emulator.core.wire.checksum import MISMATCH
+from emulator.core.wire import MISMATCH
 
 pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(300)]
 

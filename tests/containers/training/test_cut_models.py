@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from emulator.core.cut.crossing_bytes import crossing_bytes
+from emulator.core.cut.activation_values import crossing_bytes
 from emulator.core.plan import Cut
 from emulator.learning.models import find
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from emulator.core import assembly
-from emulator.core.cut import cut_assembly
-from emulator.core.cut.joined_state import JoinedState
 from emulator.core.plan import Cut, Plan
+from emulator.core.server.parameters import JoinedState
 from emulator.learning import models
 from emulator.learning.learners.numpy import NumpyServer
 from emulator.learning.models import saved_model
@@ -89,14 +88,14 @@ def test_devices_that_make_steps_together_pass_together(
 ) -> None:
     plan = cut_plan(synchronization, CUT, groups=groups)
     part = NumpyServer(MODEL.layout, CUT.layer)
-    made = cut_assembly.cut_exchange(plan, part, assembly.server_parameters(plan))
+    made = assembly.cut_exchange(plan, part, assembly.server_parameters(plan))
     assert [set(g.members) for g in dict.fromkeys(made._gate._group.values())] == together
     assert made._gate._patience == made._rounds._patience == patience
 
 
 def test_the_sizes_of_an_example_are_the_model_s() -> None:
     lstm = models.find("char-lstm")
-    sizes = cut_assembly.example_sizes(lstm, Cut(2))
+    sizes = assembly.example_sizes(lstm, Cut(2))
     assert (sizes.activations, sizes.labels, sizes.classes) == (50 * 128, 50, 32)
     assert sizes.logits == 50 * 32
 

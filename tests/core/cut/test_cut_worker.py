@@ -9,7 +9,6 @@ import pytest
 from emulator.codecs import Dense, StatelessEncoder
 from emulator.core import wire
 from emulator.core.cut.activation_values import DeviceCoder
-from emulator.core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
 from emulator.core.cut.cut_worker import cut_worker
 from emulator.core.plan import Cut
 from emulator.core.wire.messages import (
@@ -25,7 +24,16 @@ from emulator.core.wire.messages import (
     Pull,
     Update,
 )
-from emulator.core.worker.worker import Await, Begun, Computed, Tell
+from emulator.core.worker.worker import (
+    Activate,
+    ActivationsBack,
+    Await,
+    Begun,
+    Computed,
+    LossAt,
+    LossGradient,
+    Tell,
+)
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.learning.learners.base import Activated

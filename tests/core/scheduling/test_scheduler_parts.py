@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.scheduling.recent_rows import RecentRows
+from emulator.core.scheduling.link_fit import RecentRows
 from emulator.core.scheduling.scheduler import ComputingAverage, LayerSizes
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from emulator.core.server.group_updates import GroupUpdates
+from emulator.core.server.pulled_versions import GroupUpdates
 from emulator.modulation import PerParameter, Staleness, history
 from emulator.synchronization import ComputeGroups
 from emulator.units import Seconds

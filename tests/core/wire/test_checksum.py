@@ -5,25 +5,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.core import wire
-from emulator.core.wire import checksum
 from emulator.core.wire.messages import Pull, Update
 from emulator.core.zmtp import Form
 from emulator.errors import WireError
-from emulator.world.faults.garbling import Garbler
+from emulator.world.faults.corrupt import Garbler
 
 FRAMES = st.lists(st.binary(max_size=300), min_size=1, max_size=5)
 
 
 @given(FRAMES)
 def test_frames_come_out_as_they_went_in(frames: list[bytes]) -> None:
-    sealed = checksum.sealed(frames)
-    assert len(sealed[-1]) == checksum.BYTES
-    assert checksum.opened(sealed) == frames
+    sealed = wire.sealed(frames)
+    assert len(sealed[-1]) == wire.CHECKSUM
+    assert wire.opened(sealed) == frames
 
 
 @given(FRAMES, st.integers(0, 1000))
 def test_flipped_bits_are_always_found(frames: list[bytes], incarnation: int) -> None:
-    sealed = checksum.sealed(frames)
+    sealed = wire.sealed(frames)
     garbled = Garbler(7, "a", incarnation).garble(sealed)
     assert list(map(len, garbled)) == list(map(len, sealed))
     changed = [
@@ -31,13 +30,13 @@ def test_flipped_bits_are_always_found(frames: list[bytes], incarnation: int) ->
     ]
     assert len([bits for bits in changed if bits]) == 1
     with pytest.raises(WireError, match="its checksum does not match: bits were flipped"):
-        checksum.opened(garbled)
+        wire.opened(garbled)
 
 
 def test_a_message_without_a_checksum_is_refused() -> None:
     for frames in ([], [b"abc"], [b"head", b"array"]):
         with pytest.raises(WireError, match="checksum"):
-            checksum.opened(frames)
+            wire.opened(frames)
 
 
 def test_the_share_is_that_of_the_setting() -> None:

@@ -8,8 +8,7 @@ import pytest
 from emulator.codecs import Dense, ErrorFeedback, StatelessEncoder, TopK
 from emulator.core import wire
 from emulator.core.wire.messages import Begin, Bye, Diverged, Hello, ModelReply, Pull, Score, Update
-from emulator.core.worker.evaluator import evaluator
-from emulator.core.worker.worker import Await, Begun, Compute, Computed, Evaluate, worker
+from emulator.core.worker.worker import Await, Begun, Compute, Computed, Evaluate, evaluator, worker
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from tests.core.wire.test_wire import mutate

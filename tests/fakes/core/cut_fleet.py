@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 
 from emulator.core import assembly, wire
-from emulator.core.cut import cut_assembly
 from emulator.core.cut.activation_values import DeviceCoder
-from emulator.core.cut.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
 from emulator.core.cut.cut_worker import cut_worker
 from emulator.core.plan import Cut, Plan, WorkerPlan
 from emulator.core.wire.messages import (
@@ -28,7 +26,16 @@ from emulator.core.wire.messages import (
     Message,
     ModelReply,
 )
-from emulator.core.worker.worker import Await, Computed, NodeCoroutine, Tell
+from emulator.core.worker.worker import (
+    Activate,
+    ActivationsBack,
+    Await,
+    Computed,
+    LossAt,
+    LossGradient,
+    NodeCoroutine,
+    Tell,
+)
 from emulator.core.zmtp import PLAIN, Form
 from emulator.errors import WireError
 from emulator.learning import models
@@ -114,7 +121,7 @@ class CutFleet(RandomMoves):
         self.log = io.BytesIO()
         self.state = assembly.server_parameters(plan)
         part = part or NumpyServer(MODEL.layout, self.cut.layer)
-        self.exchange = cut_assembly.cut_exchange(plan, part, self.state)
+        self.exchange = assembly.cut_exchange(plan, part, self.state)
         self.server = planned_server(plan, RunLog(self.log), 0.0, self.exchange)
         self.parts = assembly.WorkerAssembly(plan.worker, MODEL.layout)
         self.devices: dict[str, Device] = {}

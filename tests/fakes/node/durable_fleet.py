@@ -18,8 +18,7 @@ from emulator.core.wire.messages import (
     Update,
     UpdateSegment,
 )
-from emulator.core.worker.heartbeat import Heartbeat
-from emulator.core.zmtp import Form
+from emulator.core.zmtp import Form, Heartbeat
 from emulator.layout import Layout
 from emulator.learning.models import MODELS
 from emulator.node.durable.packed_state import PackedState, packed

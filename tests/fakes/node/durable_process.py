@@ -20,8 +20,8 @@ import numpy as np
 from emulator import codecs
 from emulator.core.plan import Plan
 from emulator.core.wire.messages import ModelReply
-from emulator.core.worker.heartbeat import Heartbeat
 from emulator.core.worker.worker import worker
+from emulator.core.zmtp import Heartbeat
 from emulator.learning import models
 from emulator.node import config
 from emulator.node.config import NodeConfig, ServerRole

@@ -13,14 +13,23 @@ import numpy as np
 import pytest
 
 from emulator.core import assembly
+from emulator.core.assembly import cut_exchange
 from emulator.core.cut.activation_values import DeviceCoder
-from emulator.core.cut.cut_assembly import cut_exchange
-from emulator.core.cut.cut_commands import Activate, ActivationsBack, LossAt
 from emulator.core.cut.cut_worker import cut_worker
 from emulator.core.plan import Cut, Plan, WorkerPlan
 from emulator.core.server.parameter_server import ParameterServer
 from emulator.core.wire.messages import ModelReply
-from emulator.core.worker.worker import Await, Begun, Compute, Computed, Tell, worker
+from emulator.core.worker.worker import (
+    Activate,
+    ActivationsBack,
+    Await,
+    Begun,
+    Compute,
+    Computed,
+    LossAt,
+    Tell,
+    worker,
+)
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.device import DeviceLearner, device_part, server_part

@@ -9,7 +9,7 @@ import pytest
 from emulator import plugins, synchronization
 from emulator.codecs import Dense
 from emulator.core import assembly
-from emulator.core.cut.cut_assembly import cut_exchange
+from emulator.core.assembly import cut_exchange
 from emulator.core.plan import Cut, Plan, WorkerPlan
 from emulator.core.wire.messages import Activations, Hello, Logits, Pull
 from emulator.learning.learners.numpy import NumpyServer

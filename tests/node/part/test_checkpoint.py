@@ -18,8 +18,7 @@ from emulator import modulation, optimizers, plugins
 from emulator.codecs import TopK
 from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.core.server.parameters import Parameters
-from emulator.core.worker.heartbeat import Heartbeat
-from emulator.core.zmtp import Form
+from emulator.core.zmtp import Form, Heartbeat
 from emulator.layout import Layout, Variable
 from emulator.learning import models
 from emulator.learning.models import saved_model

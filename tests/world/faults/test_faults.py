@@ -9,7 +9,6 @@ from statistics import mean, median
 
 import pytest
 
-from emulator import chance
 from emulator.units import Fraction, Joules, Seconds
 from emulator.world import laws
 from emulator.world.faults import FAULTS, Aimed, Fault, Hazard, Recurring, scheduled
@@ -173,9 +172,9 @@ def test_a_devices_image_needs_no_more_than_python_for_its_dice() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def strikes(config: list[dict[str, object]], name: str, iterations: int = 20_000) -> list[int]:
-    dice = Hazard(config, name)
-    return [number for number in range(iterations) if dice.strike()]
+def strikes(config: list[dict[str, object]], device: str = "a", incarnation: int = 0) -> list[int]:
+    dice = Hazard(config, 7, device, incarnation)
+    return [number for number in range(20_000) if dice.strike()]
 
 
 def test_hazards_strike_as_often_as_they_say() -> None:
@@ -184,25 +183,27 @@ def test_hazards_strike_as_often_as_they_say() -> None:
     verbs = {"begin": "kill", "end": "start", "setting": None}
     law = {"uniform": [1.0, 5.0]}
     assert config == {"kind": "crash", **verbs, "per_iteration": 0.01, "lasts": law}
-    assert len(strikes([config], "7/a/hazard/0")) == pytest.approx(200, rel=0.25)
+    assert len(strikes([config])) == pytest.approx(200, rel=0.25)
 
 
 def test_each_boot_of_each_device_has_dice_of_its_own() -> None:
     config = [{**CRASH, "per_iteration": 0.01, "lasts": None}]
-    first, again = chance.hazard(7, "a", 0), chance.hazard(7, "a", 1)
-    assert strikes(config, first) == strikes(config, first)
-    assert strikes(config, first) != strikes(config, again)
-    assert strikes(config, first) != strikes(config, chance.hazard(7, "b", 0))
+    first = strikes(config)
+    assert first == strikes(config)
+    assert first != strikes(config, incarnation=1)
+    assert first != strikes(config, "b")
 
 
 def test_what_strikes_says_what_it_is_and_how_long_it_lasts() -> None:
     sure = {**CRASH, "per_iteration": 1.0, "lasts": {"fixed": 2.0}}
     partition: dict[str, object] = {"kind": "partition", "begin": "sever", "end": "mend"}
     later = {**partition, "per_iteration": 1.0, "lasts": None}
-    assert Hazard([sure, later], "x").strike() == ("crash", "kill", "start", None, 2.0)
-    assert Hazard([later, sure], "x").strike() == ("partition", "sever", "mend", None, None)
-    assert Hazard([], "x").strike() is None
-    assert Hazard([{**sure, "per_iteration": 0.0}], "x").strike() is None
+    crash = Action("kill", "x", "crash"), Action("start", "x", "crash"), 2.0
+    assert Hazard([sure, later], 7, "x", 0).strike() == crash
+    cut = Action("sever", "x", "partition"), Action("mend", "x", "partition"), None
+    assert Hazard([later, sure], 7, "x", 0).strike() == cut
+    assert Hazard([], 7, "x", 0).strike() is None
+    assert Hazard([{**sure, "per_iteration": 0.0}], 7, "x", 0).strike() is None
 
 
 def flap(interval: Interval, outage: Law, uptime: Law) -> list[Interval]:

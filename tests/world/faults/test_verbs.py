@@ -16,9 +16,8 @@ from emulator.node.part.part_powers import PartPowers
 from emulator.runtimes.docker.engine.engine_faults import ContainerPowers
 from emulator.runtimes.virtual.device.device_faults import DevicePowers
 from emulator.world import verbs
-from emulator.world.fault_counts import FaultCounts
 from emulator.world.faults import Fault
-from emulator.world.powers import EnginePowers, NodePowers, perform
+from emulator.world.powers import EnginePowers, FaultCounts, NodePowers, perform
 from emulator.world.verbs import VERBS, Action, row
 from tests.layers import tree
 from tests.world.faults.test_faults import VERBS_OF_KINDS

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from ....core.plan import Plan
 from ....core.scheduling.prior_costs import PriorCosts
-from ....core.worker.heartbeat import Heartbeat
+from ....core.zmtp import Heartbeat
 from ....node.config import (
     PORT,
     Boxed,

@@ -18,8 +18,7 @@ from ....node.reports import DrawnReport, OverlapReport, VerbReport
 from ....world import verbs
 from ....world.cpu_quota import throttled
 from ....world.emulated_clock import UNDILATED, EmulatedClock
-from ....world.fault_counts import FaultCounts
-from ....world.powers import perform
+from ....world.powers import FaultCounts, perform
 from ....world.verbs import Action, Setting
 from ..configs import spec
 from ..configs.spec import USUAL_PERIOD, cpu_quota

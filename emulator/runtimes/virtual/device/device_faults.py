@@ -222,7 +222,7 @@ class DeviceFaults:
 
     def draw(self, device: VirtualDevice) -> bool:
         """Draw whether a fault strikes in this iteration; return whether `device` is down now."""
-        drawn = device.fault_draws.draw() if device.fault_draws else None
+        drawn = device.hazard.strike() if device.hazard else None
         if drawn is None:
             return False
         begin, end, lasts = drawn

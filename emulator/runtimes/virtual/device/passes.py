@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol, Self
 
-from ....core.cut.cut_commands import LossGradient
 from ....core.scheduling.scheduler import Scheduler
 from ....core.wire.messages import ActivationGradient, Logits, Pull, Request, UpdateSegment
-from ....core.worker.worker import Computed
+from ....core.worker.worker import Computed, LossGradient
 from ....layout import Segment
 from ....learning.learners.base import Activated
 from ....vectors import Vector

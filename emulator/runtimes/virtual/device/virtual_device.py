@@ -7,21 +7,23 @@ for a message holds little more than its coroutine: a fleet may have a million s
 import math
 from typing import Any, TypeAlias
 
-from ....core.cut.cut_commands import Activate, ActivationsBack, LossAt
 from ....core.wire.messages import Leave, ModelReply, Reply, Request
 from ....core.worker.falsifying import VERB as FALSIFY
-from ....core.worker.fault_draws import FaultDraws
 from ....core.worker.kept_state import Keeper
 from ....core.worker.worker import (
+    Activate,
+    ActivationsBack,
     Await,
     Backward,
     Begun,
     Compute,
     Evaluate,
     Forward,
+    LossAt,
     NodeCoroutine,
     Tell,
 )
+from ....world.faults import Hazard
 from ....world.faults.self_played import SelfPlayed
 from ....world.verbs import Setting
 from ..learning.gradient_handle import PrefetchedReply, PrefetchedSegment, VirtualLearner
@@ -42,7 +44,7 @@ class VirtualDevice(Processor):
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
-        *("coroutine", "fault_draws", "hazards", "held", "inbox", "keeper", "learner", "links"),
+        *("coroutine", "hazard", "hazards", "held", "inbox", "keeper", "learner", "links"),
         *("listed", "number", "passes", "played", "reception", "timeout", "until"),
     )
 
@@ -59,7 +61,7 @@ class VirtualDevice(Processor):
         self.learner: VirtualLearner | None = None  # None: no worker runs
         self.passes: Passes | None = None  # of a worker with several passes an iteration
         self.reception: Reception | None = None
-        self.fault_draws: FaultDraws | None = None
+        self.hazard: Hazard | None = None
         self.played: SelfPlayed | None = None  # None: no fault ever was the device's to play
         self.inbox: list[Incoming] | None = None
         self.until: float | None = None  # when the node stops waiting; None: it does not wait

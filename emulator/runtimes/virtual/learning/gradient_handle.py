@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from ....core.cut.cut_commands import LossGradient
 from ....core.wire.messages import Times
 from ....core.worker.kept_state import Keeper
+from ....core.worker.worker import LossGradient
 from ....layout import Segment
 from ....learning.learners.base import Activated, Evaluation
 from ....vectors import Frames, Vector

@@ -17,9 +17,9 @@ from typing import Any, TypeAlias
 from ....codecs.base import Codec, DecodedFrames, Encoder, decode_once
 from ....codecs.feedback import StatelessEncoder
 from ....codecs.segment_encoder import SegmentEncoder
-from ....core.cut.cut_commands import LossGradient
 from ....core.worker.falsifying import Falsifier
 from ....core.worker.kept_state import Keeper, go_on, kept
+from ....core.worker.worker import LossGradient
 from ....layout import Layout, Segment
 from ....learning.datasets.examples import Subset
 from ....learning.learners.base import Activated

@@ -23,11 +23,11 @@ from ....codecs.base import (
 )
 from ....codecs.expected_update import expected_update
 from ....core.cut.activation_values import ActivationCoding, CodedActivations
-from ....core.cut.cut_commands import LossGradient
 from ....core.plan import Cut
 from ....core.server.staging import Parts, merged
 from ....core.wire.messages import ActivationGradient, Logits
 from ....core.worker.kept_state import Keeper
+from ....core.worker.worker import LossGradient
 from ....layout import Layout, Segment
 from ....learning.learners.base import Activated, Evaluation, Slopes
 from ....learning.models import Model

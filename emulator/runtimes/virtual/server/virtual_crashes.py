@@ -15,7 +15,7 @@ from ....log.records import RecoveredRecord, made
 from ....log.writing import RunLog
 from ....plugins.stateful import copied
 from ....world import verbs
-from ....world.fault_counts import FaultCounts
+from ....world.powers import FaultCounts
 from ....world.verbs import Action
 from ..clock import Heap
 from ..device.device_faults import overlapped
