@@ -62,7 +62,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         *{"plugins/stateful.py", "modulation/history.py"},  # values that wait in a state
     },
     "socket": {
-        *{"node/fidelity", "runtimes", "shaping/box", "transport/connection.py"},
+        *{"node/fidelity", "runtimes", "shaping/box", "transport/watch.py"},
         "node/link/gateway_life.py",  # netlink, in place of /proc/sys
         "transport/wake_up.py",
     },
@@ -73,7 +73,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "runtimes/virtual/learning/job_pool.py",
             "sweeps/point_process.py",
         },
-        *{"transport/farewell.py", "transport/watch.py"},
+        *{"transport/node_driver.py", "transport/watch.py"},
     },
     "subprocess": {"costs/calibration", "learning", "node", "runtimes", "shaping", "sweeps"},
     "time": {

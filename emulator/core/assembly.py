@@ -23,11 +23,10 @@ from ..layout import Layout, Segment
 from ..learning import models
 from ..learning.datasets.examples import Examples, Subset
 from ..learning.learners.base import ServerPart
-from ..learning.learners.batches import Batches
-from ..learning.learners.local_steps import per_epoch
+from ..learning.learners.batches import Batches, per_epoch
 from ..learning.models import Model
 from ..learning.models.saved_model import SavedModel
-from ..log.writing import RunLog
+from ..log.lines import RunLog
 from ..pulls import HeldModel
 from ..synchronization import Barrier, Bounded, ComputeGroups, Synchronizer
 from .cut.activation_values import ActivationCoding

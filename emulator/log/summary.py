@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from ..world.roles import EVALUATOR, SERVER
 from ..world.stop_conditions import OUTCOMES, SCORED
 from ..world.verbs import row_of_record
+from .lines import microseconds
 from .records import (
+    ActivationsRecord,
     EvaluationRecord,
     ExitRecord,
     LatenessRecord,
@@ -23,7 +25,6 @@ from .records import (
     UnsentRecord,
     UpdateRecord,
 )
-from .records.cut_records import ActivationsRecord
 from .records.fault_records import FaultRecord, OverlapRecord, TimelineRecord
 from .records.fidelity_records import HostRecord, LinkRecord
 from .targets import Costs, Travelled, TravelledBytes
@@ -31,7 +32,6 @@ from .verdicts.fault_effects import FaultEffects
 from .verdicts.host_shortage import short_share, shortage_reason
 from .verdicts.link_fidelity import MOST_LINKS, LinkFidelity, missed
 from .verdicts.packet_lateness import LatenessSums, Shaped
-from .writing import microseconds
 
 TIMELY = 0.5
 """Seconds that a fault may come after its time before the run counts as disturbed."""

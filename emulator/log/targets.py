@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..world.roles import EVALUATOR
 from .records import (
+    ActivationsRecord,
     EvaluationRecord,
     PullRecord,
     Record,
     RecoveredRecord,
     UpdateRecord,
 )
-from .records.cut_records import ActivationsRecord
 
 if TYPE_CHECKING:
     from .records import EvaluationRecord

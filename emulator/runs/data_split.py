@@ -6,8 +6,7 @@ from ..costs.compute_groups import dealt_batches
 from ..errors import ScenarioError
 from ..learning import datasets
 from ..learning.datasets import Dataset
-from ..learning.datasets.owners_file import owners_of
-from ..learning.datasets.split import Parts, parts
+from ..learning.datasets.split import Parts, owners_of, parts
 from ..scenario import Scenario
 
 

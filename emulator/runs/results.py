@@ -385,7 +385,7 @@ def rescue(folder: RunFolder) -> Rescued:
 def _write(folder: RunFolder, path: Path) -> Rescued:
     """Write the model of the run in `folder` to `path`."""
     # late: these take long to import, and few commands need them
-    from ..learning.learners.own_export import ready
+    from ..learning.learners.export import ready
     from ..learning.models import OwnModel, saved_model
     from ..learning.models.saved_model import SavedModel
     from ..node.durable.recovery import damage, last_state

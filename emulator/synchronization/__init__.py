@@ -10,12 +10,11 @@ from ..learning.learners.local_training import LocalTraining
 from ..plugins import Family, plain
 from .asynchronous import Asynchronous
 from .barrier import Barrier
-from .base import Patient, Synchronization, Synchronizer
+from .base import LeftOut, Patient, Synchronization, Synchronizer
 from .bounded import Bounded
 from .fedavg import FedAvg
 from .groups import ComputeGroups
 from .local_sgd import LocalSGD
-from .missed_steps import LeftOut
 from .softsync import Softsync
 
 AnySynchronization: TypeAlias = (

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Generic, Literal
 
 from ..plugins.stateful import Stateful
 from ..units import AtLeast, Seconds
-from .base import A, Patience, check_patience
-from .missed_steps import LeftOut, LeftOutCount
+from .base import A, LeftOut, LeftOutCount, Patience, check_patience
 
 _BOUND = AtLeast(0)
 

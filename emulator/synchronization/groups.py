@@ -12,8 +12,7 @@ from typing import Annotated, Any, Generic, Literal
 
 from ..units import AtLeast, Seconds
 from .barrier import Barrier, Lockstep
-from .base import A, Patience, Synchronizer, check_patience
-from .missed_steps import LeftOutCount
+from .base import A, LeftOutCount, Patience, Synchronizer, check_patience
 from .softsync import Collecting
 
 _GROUPS = AtLeast(1)

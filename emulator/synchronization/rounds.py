@@ -12,8 +12,7 @@ from typing import Generic
 from .. import chance
 from ..errors import WireError
 from ..plugins.stateful import Stateful
-from .base import A
-from .missed_steps import LeftOut, LeftOutCount
+from .base import A, LeftOut, LeftOutCount
 
 
 def clients_per_round(share: float, members: int) -> int:

@@ -9,7 +9,7 @@ from emulator.codecs import EncoderContext, TopK
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Hello, Pull, Update
 from emulator.layout import Layout
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.modulation import PerParameter
 from emulator.pulls import Delta
 from emulator.pulls.floats import Values

@@ -13,7 +13,7 @@ from emulator.core.plan import Plan
 from emulator.core.server.parameter_server import Driver
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.runs.planning import plan
 from emulator.scenario import loads
 

@@ -10,7 +10,7 @@ from emulator.core.plan import WorkerPlan
 from emulator.costs.compute_groups import compute_groups, dealt_batches, dealt_sizes
 from emulator.costs.computing_times import measured_sizes, timed
 from emulator.learning.datasets.examples import Examples
-from emulator.learning.learners.local_steps import per_epoch
+from emulator.learning.learners.batches import per_epoch
 from emulator.learning.learners.local_training import LocalTraining
 from emulator.learning.models import find
 from emulator.runs.planning import plan

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.log import lines
+from emulator.log.lines import RunLog
 from emulator.log.records import EvaluationRecord, HelloRecord, PullRecord, Record
-from emulator.log.writing import RunLog
 
 
 def test_a_record_is_on_disk_as_soon_as_it_is_written() -> None:

@@ -11,7 +11,7 @@ from emulator import pulls
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.pulls import AnyPull, Delta, EncodedModel, HeldModel, Pulls, WholeModel
-from emulator.pulls.changes import Changes
+from emulator.pulls.delta import Changes
 from emulator.pulls.floats import Values
 from emulator.vectors import Gradient
 from tests.fakes.tried_examples import tried

@@ -17,7 +17,7 @@ from emulator.core.wire.messages import ModelReply
 from emulator.core.zmtp import Heartbeat
 from emulator.learning.learners.numpy import NumpyServer, NumpyStages
 from emulator.learning.learners.staged_learner import StagedLearner
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.node.part.server_role import SLACK, largest_frame
 from emulator.synchronization import Barrier
 from emulator.transport import node_driver, server_driver

@@ -16,7 +16,7 @@ from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Hello, ModelReply
 from emulator.core.worker.worker import Compute, worker
 from emulator.core.zmtp import Heartbeat
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.modulation import Constant
 from emulator.shaping.hold import Hold
 from emulator.synchronization import Asynchronous

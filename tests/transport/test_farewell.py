@@ -19,14 +19,14 @@ DEVICE = """
 import sys, time
 import numpy as np
 from emulator.codecs import Dense, StatelessEncoder
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.core.wire.messages import ModelReply
 from emulator.core.worker.worker import worker
 from emulator.layout import Layout, Variable
 from emulator.node.config import GOODBYE
 from emulator.transport import node_driver
 from emulator.transport.work import Work
-from emulator.transport.farewell import Farewell
+from emulator.transport.node_driver import Farewell
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import Token
 

@@ -19,7 +19,7 @@ from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Begin, Hello, ModelReply, Pull
 from emulator.core.worker.worker import worker
 from emulator.core.zmtp import Heartbeat
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.modulation import PerParameter
 from emulator.synchronization import Asynchronous
 from emulator.transport import node_driver, server_driver

@@ -34,18 +34,17 @@ from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.numpy import NumpyLearner, NumpyStages
 from emulator.learning.learners.staged_learner import StagedLearner
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.modulation import Constant
 from emulator.pulls import Delta, HeldModel, WholeModel
 from emulator.schedules import DynaComm, LayerByLayer
 from emulator.shaping.hold import Hold
 from emulator.synchronization import Asynchronous
-from emulator.transport import node_driver, send_backlog, server_driver
+from emulator.transport import node_driver, server_driver
 from emulator.transport.inbox import Inbox
 from emulator.transport.peer import Peer
-from emulator.transport.router import Router
+from emulator.transport.router import MANY_QUEUES, Router, SendBacklog
 from emulator.transport.secrets import issue
-from emulator.transport.send_backlog import SendBacklog
 from emulator.transport.work import Work
 from emulator.units import Seconds
 from emulator.world.stop_conditions import Stop
@@ -255,11 +254,11 @@ def test_connections_that_have_ended_leave_no_queues() -> None:
     """A member that connects again and again would fill the memory with queues never read."""
     backlog, waiting = SendBacklog(limit=100), Tracker()
     backlog.add(b"waits", waiting, 100)
-    for number in range(3 * send_backlog.MANY):
+    for number in range(3 * MANY_QUEUES):
         written = Tracker()
         backlog.add(number.to_bytes(5, "big"), written, 40)
         written.done = True
-    assert len(backlog._queues) <= send_backlog.MANY + 1
+    assert len(backlog._queues) <= MANY_QUEUES + 1
     assert backlog.full(b"waits")
 
 

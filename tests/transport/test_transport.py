@@ -15,7 +15,7 @@ from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Begin, Hello, ModelReply
 from emulator.core.worker.worker import evaluator, worker
 from emulator.core.zmtp import Heartbeat
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.modulation import PerParameter
 from emulator.pulls import Delta, HeldModel, WholeModel
 from emulator.synchronization import Asynchronous

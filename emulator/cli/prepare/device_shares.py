@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import ScenarioError, first_of
 from ...learning.datasets import Dataset, Description, OwnDataset, describe, load
-from ...learning.datasets.owners_file import owners_of
-from ...learning.datasets.split import AnySplit, Parts, split_freely
+from ...learning.datasets.split import AnySplit, Parts, owners_of, split_freely
 from ..output import table
 from ..plan.overview_tables import MOST_ROWS
 

@@ -46,7 +46,7 @@ def model(
     from ...codecs import Dense
     from ...costs.calibration import measure, store
     from ...costs.calibration.worker_memory import measure_memory
-    from ...learning.learners.own_export import own_model
+    from ...learning.learners.export import own_model
     from ...learning.models.own_model import LOSSES, source
 
     if loss is not None and loss not in LOSSES:

@@ -103,7 +103,7 @@ def weights(folder: Path, out: Path) -> Path:
     Raises EmulatorError if the run did not train a model of one's own, or has no model, and
     OSError if `out` cannot be written.
     """
-    from ...learning.learners.own_export import write_keras_weights
+    from ...learning.learners.export import write_keras_weights
     from ...learning.models import OwnModel
     from ...scenario import load
 

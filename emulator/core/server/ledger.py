@@ -8,7 +8,9 @@ import msgspec
 
 from ...codecs.base import Codec, accounting
 from ...layout import Kind, Layout
+from ...log.lines import RunLog, microseconds
 from ...log.records import (
+    ActivationsRecord,
     DivergedRecord,
     EvaluationRecord,
     GoodbyeRecord,
@@ -23,10 +25,8 @@ from ...log.records import (
     UnsentRecord,
     UpdateRecord,
 )
-from ...log.records.cut_records import ActivationsRecord
-from ...log.writing import RunLog, microseconds
 from ...plugins.stateful import Held, Stateful
-from ...synchronization.missed_steps import LeftOutCount
+from ...synchronization.base import LeftOutCount
 from ...vectors import Gradient
 from .. import wire
 from ..cut.cut_exchange import Passed

@@ -16,7 +16,7 @@ import msgspec
 
 from ...errors import WireError
 from ...layout import Layout
-from ...log.writing import RunLog
+from ...log.lines import RunLog
 from ...plugins.stateful import Held, Stateful
 from ...vectors import Vector
 from ..plan import Plan

@@ -8,8 +8,7 @@ from ...errors import WireError
 from ...layout import Layout, Segment
 from ...plugins.stateful import Stateful
 from ...pulls import Pulls
-from ...synchronization.base import Meeting, Patient, Synchronizer
-from ...synchronization.missed_steps import LeftOut, LeftOutCount
+from ...synchronization.base import LeftOut, LeftOutCount, Meeting, Patient, Synchronizer
 from ...vectors import Gradient, Vector
 from ..cut.cut_exchange import CutExchange, CutStep
 from ..wire.messages import (

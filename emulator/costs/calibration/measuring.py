@@ -20,7 +20,7 @@ from ...codecs import AnyCodec
 from ...errors import HostError
 from ...learning import models
 from ...learning.datasets import shard
-from ...learning.learners.own_export import ready
+from ...learning.learners.export import ready
 from ...units import Seconds
 from ...world.laws import Fixed
 from .record import Calibration, LayerSeconds, described, here, rounded

@@ -27,7 +27,7 @@ from ...learning import models
 from ...learning.datasets import shard
 from ...learning.datasets.examples import Examples
 from ...learning.models.task import Task
-from ...log.writing import RunLog
+from ...log.lines import RunLog
 from ...node import config
 from ...node.part import server_role
 from ...transport import server_driver

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...codecs import AnyCodec, Dense, TopK
-from ...learning.learners.own_export import ready
+from ...learning.learners.export import ready
 from ...learning.models import OwnModel
 from ...learning.models.own_model import MeasuredMemory
 from ...log.records import Record

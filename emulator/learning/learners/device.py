@@ -6,9 +6,8 @@ from pathlib import Path
 from ...vectors import Vector
 from ..datasets import shard
 from .base import Evaluation, evaluation
-from .batches import Batches
+from .batches import Batches, descend, draw
 from .graph import GraphEvaluator, GraphLearner
-from .local_steps import descend, draw
 from .local_training import LocalTraining
 from .staged_graph import ServerGraph, StagedGraph
 from .staged_learner import Clock, StagedLearner

@@ -4,8 +4,11 @@ Layouts of `models.mlp` are supported: dense layers with ReLU in between and sof
 results equal TensorFlow's up to float32 rounding, and do not depend on the number of cores.
 """
 
+import ctypes
 import math
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,6 @@ from ...layout import Layout, Segment
 from ...vectors import Vector
 from ..models import MODELS
 from .base import Slopes
-from .blas import one_thread
 from .tensors import Array
 
 
@@ -326,3 +328,37 @@ def _mean_loss(logits: Array, y: Array) -> tuple[float, Vector]:
     losses, error = cross_entropy(logits, y)
     error /= np.float32(len(y))  # the gradient of the mean, not of the sum
     return float(losses.mean()), error.ravel()
+
+
+MAPS = Path("/proc/self/maps")
+
+_SETTERS = (  # spellings of NumPy's wheels, then of distributions
+    "scipy_openblas_set_num_threads64_",
+    "openblas_set_num_threads64_",
+    "openblas_set_num_threads",
+)
+
+
+@cache
+def one_thread() -> None:
+    """Limit OpenBLAS to one thread in this process, whatever the environment and the cores.
+
+    More threads change the last bits of products. They would gain little at the size of a
+    mini-batch, where gradients of several devices are computed side by side anyway.
+    Another BLAS library is not affected; NumPy's wheels contain OpenBLAS.
+    """
+    for path in _libraries():
+        opened = ctypes.CDLL(path)  # already loaded: this returns the same library
+        for name in _SETTERS:
+            if hasattr(opened, name):
+                getattr(opened, name)(ctypes.c_int(1))
+
+
+def _libraries() -> list[str]:
+    """Return the paths of the OpenBLAS libraries that this process has loaded."""
+    try:
+        lines = MAPS.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    paths = {line.partition("/")[1] + line.partition("/")[2] for line in lines}
+    return sorted(path for path in paths if "openblas" in Path(path).name)

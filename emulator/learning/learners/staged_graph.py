@@ -16,10 +16,9 @@ from ...layout import Segment
 from ...vectors import Vector
 from .base import Slopes
 from .capi import Output, library
-from .crossings import flat
 from .graph import QUIET
 from .staged_learner import by_layer
-from .stages import LAYERS, read, unread_after
+from .stages import LAYERS, flat, read, unread_after
 from .tensors import Array, Feed, contents, view
 from .tf_session import LoadedGraph
 

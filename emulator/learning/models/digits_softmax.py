@@ -4,7 +4,7 @@ The loss is convex, so all weights begin at zero, and runs with different seeds 
 of stochastic gradient descent, such as that of implicit momentum, is tested on this model.
 """
 
-from .draws import zeros
+from .layers import zeros
 from .mlp import mlp
 from .task import Task
 

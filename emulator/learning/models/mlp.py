@@ -7,8 +7,7 @@ from typing import Any
 
 from ...layout import Layout
 from .base import Draw, Model
-from .draws import glorot_uniform
-from .layers import dense
+from .layers import dense, glorot_uniform
 from .task import Task
 
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ...layout import Layout, Variable
 from .base import Model
-from .draws import truncated_normal
-from .layers import conv, dense
+from .layers import conv, dense, truncated_normal
 from .task import Task
 
 

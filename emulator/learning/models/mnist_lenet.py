@@ -9,8 +9,7 @@ from typing import Any
 
 from ...layout import Layout
 from .base import Model
-from .draws import glorot_uniform
-from .layers import conv, dense
+from .layers import conv, dense, glorot_uniform
 from .task import Task
 
 

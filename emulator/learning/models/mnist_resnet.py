@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from ...layout import Layout, Variable
 from .base import Model
-from .draws import he_normal
-from .layers import conv, dense
+from .layers import conv, dense, he_normal
 from .task import Task
 
 FILTERS = (16, 32, 64)

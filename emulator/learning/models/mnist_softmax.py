@@ -3,7 +3,7 @@
 The loss is convex, and all weights begin at zero, as those of `digits-softmax` do.
 """
 
-from .draws import zeros
+from .layers import zeros
 from .mlp import mlp
 from .task import Task
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from ...layout import Layout
 from .base import Model
-from .draws import he_normal
-from .layers import conv, dense
+from .layers import conv, dense, he_normal
 from .task import Task
 
 BLOCKS = ((16, 16), (32, 32), (64, 64, 64), (128, 128))

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ...errors import PythonFileError
 from ...layout import Layout, Variable
 from ...vectors import Vector
 from .base import Model
@@ -189,3 +190,27 @@ def drawn_by_keras(variable: Variable, rng: np.random.Generator) -> NoReturn:
 def computed_by_keras(tf: Any, variables: Sequence[Any], x: Any) -> NoReturn:
     """Stand in for the forward pass, which the exported graphs hold."""
     raise TypeError("an own model is computed by its exported graphs")
+
+
+@dataclass(frozen=True)
+class KerasRequest:
+    """A model to export, initial weights to draw, or trained weights to give back to Keras."""
+
+    origin: ModelSource
+    name: str
+    """Name by which the emulator knows the model; a digest of its source is part of it."""
+    folder: str
+    """Folder to fill; with `trained`, the file to write, which ends in `.weights.h5`."""
+    seed: int
+    """Seed of the scenario, which decides the initial weights."""
+    weights_only: bool = False
+    """Whether the folder lacks nothing but the initial weights of `seed`."""
+    trained: str = ""
+    """A run's `model.npz` whose parameters Keras shall save; empty without."""
+
+
+class UntrainableError(PythonFileError):
+    """A Keras model cannot be trained; the message says what to use instead."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(None, None, message)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias, get_args
 
 from ...layout import Kind
-from .cut_records import ActivationsRecord
 from .fault_records import (
     BatteryRecord,
     FaultRecord,
@@ -114,6 +113,32 @@ class UpdateRecord(LogRecord, tag="update"):
     again: bool = False
     """Whether the push waited in the state with which the server came back, and a lost update has
     it already: then its bytes are in that record, and the four parts here are 0."""
+
+
+class ActivationsRecord(LogRecord, tag="activations"):
+    """The server computed its layers of a cut model on a device's activations, and answered.
+
+    Only with a `training.fully_connected`. The `update` with the device's own layers follows.
+    """
+
+    node: str
+    """Device that sent the activations."""
+    version: int
+    """Version of the device's layers, with which the activations were computed."""
+    server_version: int
+    """Version of the server's layers after the step that the activations took part in."""
+    staleness: int
+    """Updates that the server applied to its layers between the pass and the step."""
+    rows: int
+    """Examples of the mini-batch."""
+    up: Size
+    """Size on the wire of the device's messages: activations, and labels or the gradient by the
+    server's outputs."""
+    down: Size
+    """Size on the wire of the server's messages: the gradient by the activations, and the outputs
+    if labels stay on the device."""
+    loss: float | None
+    """Loss on the mini-batch; null if it is not finite, or if nobody learns."""
 
 
 class RefusedRecord(LogRecord, tag="refused"):

@@ -31,7 +31,9 @@ from typing import Any, NamedTuple, TypeAlias
 from ...world import verbs
 from ...world.roles import EVALUATOR, SERVER
 from ..flow import FlowSums
+from ..lines import microseconds
 from ..records import (
+    ActivationsRecord,
     EvaluationRecord,
     HelloRecord,
     PullRecord,
@@ -40,10 +42,8 @@ from ..records import (
     StopRecord,
     UpdateRecord,
 )
-from ..records.cut_records import ActivationsRecord
 from ..records.fault_records import FaultRecord
 from ..records.record_fields import kind
-from ..writing import microseconds
 
 LISTED = 100
 """Faults whose effects the summary lists one by one; the sums of their kinds have all."""

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from ...core.plan import Durability, Plan
 from ...core.server.parameter_server import ParameterServer
 from ...core.server.seen_pushes import SeenPushes
+from ...log.lines import RunLog
 from ...log.records import RecoveredRecord
-from ...log.writing import RunLog
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from . import input_log
 from .durable_server import DurableServer

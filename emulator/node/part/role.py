@@ -12,9 +12,8 @@ from ...shaping.hold import Hold, hold_for
 
 # before TensorFlow's library is opened, see learners/capi.py
 from ...transport import node_driver
-from ...transport.farewell import Farewell
 from ...transport.inbox import Inbox
-from ...transport.node_driver import RunObserver
+from ...transport.node_driver import Farewell, RunObserver
 from ...transport.peer import Garble, Peer, as_they_are
 from ...transport.work import Work
 from ...vectors import Buffer

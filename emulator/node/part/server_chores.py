@@ -12,7 +12,6 @@ from ...learning.models import saved_model
 from ...learning.models.saved_model import SavedModel
 from ...log.lines import LineTail
 from ...log.records import CheckpointRecord
-from ...log.writing import RunLog
 from ...optimizers.base import OptimizerState
 
 

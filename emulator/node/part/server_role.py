@@ -20,7 +20,7 @@ from ...core.zmtp import Heartbeat
 from ...learning import models
 from ...learning.models import Model, saved_model
 from ...learning.models.saved_model import SavedModel
-from ...log.writing import RunLog
+from ...log.lines import RunLog
 from ...shaping.hold import Hold, hold_for
 from ...transport import server_driver
 from ...transport.router import Router

@@ -12,6 +12,7 @@ from pathlib import Path
 from ...core.worker.worker import incarnation_of
 from ...log.lines import read
 from ...log.records import (
+    ActivationsRecord,
     HelloRecord,
     PullRecord,
     Record,
@@ -21,7 +22,6 @@ from ...log.records import (
     UpdateRecord,
     made,
 )
-from ...log.records.cut_records import ActivationsRecord
 from ...log.records.fault_records import FaultRecord
 from ...log.records.plan_records import IterationRecord, PlanRecord
 from ...scenario import Timed

@@ -12,7 +12,7 @@ from docker import DockerClient
 from ...checks.preflight import preflight
 from ...costs.host_dilation import with_dilation
 from ...costs.prediction import prediction_facts
-from ...learning.learners.own_export import ready
+from ...learning.learners.export import ready
 from ...log.lines import read
 from ...log.verdicts.packet_lateness import Shaped
 from ...machine import kernel

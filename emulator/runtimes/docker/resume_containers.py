@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import EmulatorError
-from ...learning.learners import own_export
+from ...learning.learners import export
 from ...log.lines import line, read
 from ...node.durable.log_tail import whole_lines
 from ...node.durable.recovery import damage, seen_tickets
@@ -97,7 +97,7 @@ def _measured(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
     view.progress("data")
     test = split_data(scenario).data.test
     view.progress("graphs")
-    graph = own_export.ready(scenario.training.network, scenario.seed)
+    graph = export.ready(scenario.training.network, scenario.seed)
     clean_up(client, folder.run)
     folder.discard_work()
     session = Session(scenario, dead.timeline, folder, "docker")

@@ -14,9 +14,8 @@ from ...core.server.parameter_server import ParameterServer
 from ...costs.computing_times import needs_layers, with_layers, with_times
 from ...costs.prediction import prediction_facts
 from ...errors import EmulatorError
-from ...log.lines import read
+from ...log.lines import RunLog, read
 from ...log.records import StopRecord
-from ...log.writing import RunLog
 from ...machine.host import Host
 from ...node.part.server_chores import Checkpoints, save
 from ...runs.conductor import RunView, run

@@ -13,8 +13,8 @@ from ...core.plan import Plan
 from ...core.server.parameters import JoinedState, Saved, State
 from ...learning.learners.base import ServerPart
 from ...learning.learners.device import server_part
+from ...learning.learners.export import ready
 from ...learning.learners.numpy import NumpyServer
-from ...learning.learners.own_export import ready
 from ...machine.host import cores as usable
 from ...runs.data_split import DataSplit
 from ...scenario import Scenario

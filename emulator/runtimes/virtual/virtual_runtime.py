@@ -8,8 +8,8 @@ from ...core.server.parameter_server import Chore, ParameterServer
 from ...core.survivors import SETTLE, Survivors
 from ...core.zmtp import Heartbeat
 from ...errors import counted
+from ...log.lines import RunLog
 from ...log.records import TrafficRecord
-from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario

@@ -11,7 +11,7 @@ from ...core.worker.worker import worker
 from ...costs.exchange import update_sizes
 from ...costs.layer_costs import device_costs
 from ...layout import Layout
-from ...log.writing import RunLog
+from ...log.lines import RunLog
 from ...scenario import Scenario
 from .cut_times import cut_shares
 from .device.passes import LayerTimes, Passes, SlopesDecoder

@@ -9,7 +9,7 @@ from ...errors import HostError, PythonFileError
 from ...learning.datasets import DATASETS, Description, OwnDataset, describe
 from ...learning.datasets.own import DataMistake, OwnDataError, is_path
 from ...learning.datasets.own.kept_data import resolved
-from ...learning.learners.own_export import own_model
+from ...learning.learners.export import own_model
 from ...learning.models import MODELS, Model, saved_model
 from ...learning.models.own_model import LOSSES, ModelSource, source
 from ...plugins.python_file import Reference, is_reference

@@ -15,8 +15,8 @@ from ...errors import ScenarioError
 from ...layout import Layout
 from ...learning.datasets import DATASETS, Description, OwnDataset, describe
 from ...learning.datasets.split import AnySplit, Iid
+from ...learning.learners.export import own_model
 from ...learning.learners.local_training import LocalTraining
-from ...learning.learners.own_export import own_model
 from ...learning.models import MODELS, Model, saved_model
 from ...learning.models.layer_table import LayerTable
 from ...learning.models.own_model import LOSSES, ModelSource, OwnModel, source

@@ -34,7 +34,7 @@ from emulator.core.wire.messages import (
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.learning.learners.base import Slopes
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.modulation import Constant
 from emulator.synchronization import Asynchronous
 from emulator.world.stop_conditions import Stop

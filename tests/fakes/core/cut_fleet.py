@@ -42,7 +42,7 @@ from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.numpy import NumpyServer, NumpyStages
 from emulator.learning.learners.staged_learner import StagedLearner
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.synchronization import AnySynchronization, plain
 from emulator.world.stop_conditions import Stop
 from tests.fakes.core.made_server import planned_server

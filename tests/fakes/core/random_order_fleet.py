@@ -30,9 +30,8 @@ from emulator.core.worker.worker import (
 )
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
-from emulator.learning.learners.batches import Batches
-from emulator.learning.learners.local_steps import descend, draw
-from emulator.log.writing import RunLog
+from emulator.learning.learners.batches import Batches, descend, draw
+from emulator.log.lines import RunLog
 from emulator.modulation import AnyModulation, Constant
 from emulator.optimizers import SGD, AnyOptimizer
 from emulator.schedules import Cuts

@@ -9,7 +9,7 @@ from emulator.codecs import Dense, StatelessEncoder
 from emulator.core.server.parameters import Parameters
 from emulator.core.wire.messages import Hello, Pull, Score, Update, UpdateSegment
 from emulator.layout import Layout, Variable
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.modulation import Constant
 from emulator.synchronization import Asynchronous
 from emulator.world.stop_conditions import Stop

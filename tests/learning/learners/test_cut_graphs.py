@@ -8,12 +8,11 @@ import pytest
 
 from emulator.learning import models
 from emulator.learning.learners.batches import Batches
-from emulator.learning.learners.crossings import Crossing, CrossingTensor
 from emulator.learning.learners.device import DeviceLearner, device_part, server_part
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphLearner
 from emulator.learning.learners.staged_graph import ServerGraph, StagedGraph
-from emulator.learning.learners.stages import read
+from emulator.learning.learners.stages import Crossing, CrossingTensor, read
 from emulator.learning.models import MODELS
 from tests.learning.learners.test_layers_apart import DIGITS, KNOTTED, batch, examples
 

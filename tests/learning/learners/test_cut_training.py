@@ -34,7 +34,7 @@ from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.device import DeviceLearner, device_part, server_part
 from emulator.learning.learners.export import exported
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.transport.work import Work
 from emulator.world.stop_conditions import Stop
 from tests.fakes.core.made_server import planned_server

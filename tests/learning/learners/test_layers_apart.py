@@ -22,7 +22,7 @@ from emulator.learning.learners.staged_graph import StagedGraph
 from emulator.learning.learners.staged_learner import StagedLearner, StagedNetwork
 from emulator.learning.learners.stages import Stage, unread_after
 from emulator.learning.models import MODELS, Model
-from emulator.learning.models.draws import glorot_uniform
+from emulator.learning.models.layers import glorot_uniform
 from emulator.learning.models.task import Task
 
 DIGITS = models.find("digits-mlp")

@@ -14,7 +14,7 @@ from emulator.core.plan import Cut, Plan, WorkerPlan
 from emulator.core.wire.messages import Activations, Hello, Logits, Pull
 from emulator.learning.learners.numpy import NumpyServer
 from emulator.learning.models import MODELS
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog
 from emulator.node.durable.packed_state import PackedState, unpacked
 from emulator.world.stop_conditions import Stop
 from tests.fakes.core.made_server import planned_server

@@ -22,8 +22,7 @@ from emulator.core.zmtp import Form, Heartbeat
 from emulator.layout import Layout, Variable
 from emulator.learning import models
 from emulator.learning.models import saved_model
-from emulator.log.lines import read
-from emulator.log.writing import RunLog
+from emulator.log.lines import RunLog, read
 from emulator.node.config import ServerRole
 from emulator.node.part import server_role
 from emulator.node.part.server_chores import Checkpoints

@@ -11,7 +11,7 @@ import pytest
 
 from emulator.core.server.snapshot_exchange import SnapshotExchange
 from emulator.learning.datasets import shard
-from emulator.learning.learners.own_export import ready
+from emulator.learning.learners.export import ready
 from emulator.node.part.kept_versions import FOLDER, KeptVersions, kept_versions
 from emulator.runs.data_split import split_data
 from emulator.runtimes.virtual.play_virtual import play

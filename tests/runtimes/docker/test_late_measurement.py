@@ -137,7 +137,7 @@ def measurer(tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch) -> Mea
     monkeypatch.setattr(resume_containers, "connect", lambda: ENGINE)
     image = SimpleNamespace(require=lambda client: SimpleNamespace(id="image"))
     monkeypatch.setattr(resume_containers, "node_image", image)
-    monkeypatch.setattr(resume_containers.own_export, "ready", lambda *of: tmp_path)
+    monkeypatch.setattr(resume_containers.export, "ready", lambda *of: tmp_path)
     how = "its container ended, exit code"
     monkeypatch.setattr(
         Exits, "container", lambda self, node: Exit(made.code, "", f"{how} {made.code}")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import tensorflow as tf
 
-from ..crossings import Crossing, CrossingTensor
+from ..stages import Crossing, CrossingTensor
 
 Pair: TypeAlias = tuple[Any, Any]
 """A tensor of the forward pass, and the gradient of the loss by the tensor."""

@@ -14,8 +14,8 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from ... import models
+from ...models.own_model import UntrainableError
 from ..graph import ABOUT, EVALUATION, GRADIENT
-from ..keras_request import UntrainableError
 from ..stages import LAYERS, STAGES
 from .networks import TFNetwork, examples, zoo_network
 from .staged_export import Staged, staged

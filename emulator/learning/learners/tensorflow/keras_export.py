@@ -24,13 +24,14 @@ from ....plugins.python_file import Reference
 from ...models import saved_model
 from ...models.own_model import (
     DESCRIPTION,
+    KerasRequest,
     ModelSource,
     OwnModel,
+    UntrainableError,
     computed_by_keras,
     drawn_by_keras,
 )
 from ...models.task import Task
-from ..keras_request import KerasRequest, UntrainableError
 from .graph_export import export
 from .keras_layers import KerasParts, parts_of
 from .keras_task import only, task_of

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from tensorflow.python.framework.func_graph import FuncGraph
 
 from ....layout import Kind, Layout, Variable
-from ...models.own_model import KerasLayer
-from ..keras_request import UntrainableError
+from ...models.own_model import KerasLayer, UntrainableError
 
 _STATE = "seed_generator_state"
 """Name of the variable in which Keras keeps the state of a random generator."""

@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from ...models.own_model import UntrainableError
 from ...models.task import Task
-from ..keras_request import UntrainableError
 from .keras_inputs import Reach, reach_of
 
 _SUBCLASS = "inputs = keras.Input(SHAPE); return keras.Model(inputs, model(inputs))"

@@ -12,8 +12,8 @@ import tensorflow as tf
 from .... import chance
 from ....errors import PythonFileError
 from ....plugins.python_file import Reference
+from ...models.own_model import UntrainableError
 from ...models.task import Task
-from ..keras_request import UntrainableError
 from .keras_task import only
 from .networks import Losses, cross_entropies, squared_errors
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 from tensorflow.python.framework.func_graph import FuncGraph
 
-from ..crossings import Crossing
-from ..stages import LAYERS, Stage
+from ..stages import LAYERS, Crossing, Stage
 from .crossing_search import DerivedGraph, Pair, crossings
 from .networks import TFNetwork, examples
 

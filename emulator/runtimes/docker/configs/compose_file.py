@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ....core.server.parameter_server import GATHERING
 from ....errors import HostError, ScenarioError
-from ....learning.learners.own_export import ready
+from ....learning.learners.export import ready
 from ....learning.models import OwnModel
 from ....machine.made_files import claim, require_claimable
 from ....runs.data_split import split_data

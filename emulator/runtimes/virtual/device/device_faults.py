@@ -6,6 +6,7 @@ Batteries switch devices off and on as faults do.
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
+from ....log.lines import RunLog, microseconds
 from ....log.records import made
 from ....log.records.fault_records import BatteryRecord, OverlapRecord
 from ....log.writing import RunLog, microseconds

@@ -23,8 +23,7 @@ from ....core.worker.worker import LossGradient
 from ....layout import Layout, Segment
 from ....learning.datasets.examples import Subset
 from ....learning.learners.base import Activated
-from ....learning.learners.batches import Batches
-from ....learning.learners.local_steps import descend, draw
+from ....learning.learners.batches import Batches, descend, draw
 from ....learning.learners.local_training import LocalTraining
 from ....learning.learners.staged_learner import StagedNetwork
 from ....vectors import Frames, NotFinite, Vector

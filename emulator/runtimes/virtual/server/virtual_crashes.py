@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from ....core.plan import Durability
 from ....core.server.parameter_server import ParameterServer
 from ....core.server.seen_pushes import SeenPushes
+from ....log.lines import RunLog
 from ....log.records import RecoveredRecord, made
-from ....log.writing import RunLog
 from ....plugins.stateful import copied
 from ....world import verbs
 from ....world.powers import FaultCounts

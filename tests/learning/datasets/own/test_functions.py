@@ -8,8 +8,8 @@ import pytest
 
 from emulator.learning import datasets
 from emulator.learning.datasets.own import OwnDataset, kept_data
+from emulator.learning.datasets.own.call_function import as_array, named
 from emulator.learning.datasets.own.data_mistakes import DataMistakes
-from emulator.learning.datasets.own.returned_arrays import as_array, named
 from emulator.learning.models.task import Task
 
 from .given import mistakes, scenario

@@ -7,8 +7,7 @@ import pytest
 
 from emulator.errors import PythonFileError
 from emulator.learning.learners.graph import GraphLearner
-from emulator.learning.learners.keras_request import KerasRequest, UntrainableError
-from emulator.learning.models.own_model import ModelSource
+from emulator.learning.models.own_model import KerasRequest, ModelSource, UntrainableError
 from emulator.plugins.python_file import Reference
 
 pytestmark = pytest.mark.tensorflow

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from emulator.learning.learners.own_export import model_name
+from emulator.learning.learners.export import model_name
 from emulator.learning.models.own_model import ModelSource
 
 

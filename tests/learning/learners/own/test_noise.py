@@ -16,8 +16,8 @@ from emulator.learning import datasets
 from emulator.learning.datasets.examples import Subset
 from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.device import DeviceLearner
+from emulator.learning.learners.export import own_model, ready
 from emulator.learning.learners.graph import GraphEvaluator, GraphLearner
-from emulator.learning.learners.own_export import own_model, ready
 from emulator.learning.models import OwnModel
 from emulator.learning.models.own_model import ModelSource
 from emulator.runs.data_split import split_data

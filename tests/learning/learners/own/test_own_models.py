@@ -12,8 +12,8 @@ from emulator import chance
 from emulator.errors import PythonFileError
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches
+from emulator.learning.learners.export import own_model, ready
 from emulator.learning.learners.graph import GraphEvaluator, GraphLearner
-from emulator.learning.learners.own_export import own_model, ready
 from emulator.learning.learners.staged_graph import StagedGraph
 from emulator.learning.models import OwnModel
 from emulator.learning.models.own_model import ModelSource

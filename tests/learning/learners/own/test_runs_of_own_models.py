@@ -8,7 +8,7 @@ import pytest
 
 from emulator.cli.read.export_run import weights
 from emulator.errors import EmulatorError
-from emulator.learning.learners.own_export import own_model, write_keras_weights
+from emulator.learning.learners.export import own_model, write_keras_weights
 from emulator.learning.models import saved_model
 from emulator.learning.models.digits_mlp import DIGITS_MLP
 from emulator.learning.models.own_model import MeasuredMemory, ModelSource

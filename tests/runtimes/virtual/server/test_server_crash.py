@@ -9,7 +9,7 @@ import analysis
 from analysis.pages import run_warnings
 from emulator.core.wire.messages import Request, Update
 from emulator.errors import ScenarioError
-from emulator.log.writing import microseconds
+from emulator.log.lines import microseconds
 from emulator.runtimes.virtual.server.channel import UnansweredPushes
 from emulator.scenario import loads
 from tests.fakes.plain_records import read
