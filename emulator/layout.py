@@ -80,6 +80,8 @@ class Layout:
 
     def part(self, segment: Segment) -> "Layout":
         """Return the variables in the layers of `segment` as a layout whose vector begins at 0."""
+        if segment == (1, len(self.layers)):
+            return self
         part = self._parts.get(segment)
         if part is None:
             # L layers have L²/2 segments, and a peer may ask for all: the oldest part goes first

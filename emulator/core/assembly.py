@@ -32,7 +32,7 @@ from ..synchronization import Barrier, Bounded, ComputeGroups, Synchronizer
 from .cut.activation_values import ActivationCoding
 from .cut.crossing_checks import ExampleSizes
 from .cut.cut_exchange import PATIENCE, CutExchange, CutPlan
-from .plan import Cut, Plan, WorkerPlan
+from .plan import Cut, Plan, WorkerPlan, device_layers
 from .scheduling.prior_costs import PriorCosts
 from .scheduling.scheduler import Report, Scheduler
 from .server.parameter_server import VIRTUAL, Driver, ParameterServer
@@ -49,7 +49,7 @@ def parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
     the version begins at 0.
     """
     layout = models.find(plan.model).layout
-    segment = plan.worker.cut.devices if plan.worker.cut else (1, len(layout.layers))
+    segment = device_layers(plan.worker.cut, layout)
     combined = aggregation.make(plan.aggregation)
     return _part(plan, segment, modulation.make(plan.modulation), combined, saved)
 
@@ -165,7 +165,7 @@ def _meetings(plan: Plan) -> tuple[Sequence[Sequence[str]], float]:
 def held_layout(plan: WorkerPlan, layout: Layout) -> Layout:
     """Return the layout of what devices hold of a model of `layout`: all, or the layers up to a
     cut."""
-    return layout.part(plan.cut.devices) if plan.cut else layout
+    return layout.part(device_layers(plan.cut, layout))
 
 
 def synchronizer(plan: Plan) -> Synchronizer[Any]:

@@ -39,6 +39,11 @@ class Cut(msgspec.Struct, frozen=True):
         return self.layer + 1, len(layout.layers)
 
 
+def device_layers(cut: Cut | None, layout: Layout) -> Segment:
+    """Return the layers of the model of `layout` that devices hold: all, or those up to `cut`."""
+    return cut.devices if cut else (1, len(layout.layers))
+
+
 class Durability(msgspec.Struct, frozen=True):
     """Durability: the part of the server's state that outlives the server's process."""
 

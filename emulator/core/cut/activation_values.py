@@ -164,11 +164,13 @@ class CrossingBytes:
         return 2 if self.logits else 1
 
 
-def crossing_bytes(model: Model, cut: Cut, rows: int) -> CrossingBytes:
+def crossing_bytes(model: Model, cut: Cut | None, rows: int) -> CrossingBytes:
     """Return the bytes that cross the `cut` of `model` for a mini-batch of `rows` examples.
 
-    Heads and framing of the messages come on top: some ten bytes for each.
+    Nothing crosses without a cut. Heads and framing of the messages come on top: some ten bytes for each.
     """
+    if cut is None:
+        return CrossingBytes(0, 0, 0)
     answers = rows * math.prod(model.task.answers)
     local = cut.labels == "local"
     return CrossingBytes(

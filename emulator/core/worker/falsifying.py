@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from ... import chance
+from ...codecs.base import Encoder
+from ...codecs.segment_encoder import SegmentEncoder
 from ...layout import Segment
 from ...vectors import Frames, Vector
 from ...world.verbs import Setting
-from .worker import GradientEncoder
 
 VERB = "falsify"
 """The verb whose setting says how a device lies."""
@@ -55,36 +56,21 @@ class Falsifier:
 
 
 class FalsifyingEncoder:
-    """A GradientEncoder that encodes lies while its device lies."""
+    """A GradientEncoder that encodes lies while its device lies; or a PieceEncoder that does."""
 
     def __init__(
         self,
-        encoder: GradientEncoder[Vector],
+        encoder: Encoder | SegmentEncoder,
         falsifier: Falsifier,
         settings: Callable[[], Mapping[str, Setting]],
     ) -> None:
         """`settings` returns the settings in force, by verb."""
-        self._encoder, self._falsifier, self._settings = encoder, falsifier, settings
+        self._encoder: Any = encoder
+        self._falsifier, self._settings = falsifier, settings
 
-    def encode(self, gradient: Vector, /) -> Frames:
-        setting = self._settings().get(VERB)
-        return self._encoder.encode(self._falsifier.falsify(gradient, setting))
-
-
-class FalsifyingSegmentEncoder:
-    """An encoder of segments that encodes lies while its device lies."""
-
-    def __init__(
-        self,
-        encoder: Any,
-        falsifier: Falsifier,
-        settings: Callable[[], Mapping[str, Setting]],
-    ) -> None:
-        """`encoder` is a SegmentEncoder; `settings` returns the settings in force, by verb."""
-        self._encoder, self._falsifier, self._settings = encoder, falsifier, settings
-
-    def encode(self, segment: Segment, gradient: Vector, /) -> Frames:
-        setting = self._settings().get(VERB)
-        lie = self._falsifier.falsify(gradient, setting, segment)
-        frames: Frames = self._encoder.encode(segment, lie)
+    def encode(self, *piece: Any) -> Frames:
+        """Encode a gradient, with the segment of layers before it if the encoder takes one."""
+        *segment, gradient = piece
+        lie = self._falsifier.falsify(gradient, self._settings().get(VERB), *segment)
+        frames: Frames = self._encoder.encode(*segment, lie)
         return frames

@@ -17,7 +17,7 @@ from ...core.plan import WorkerPlan
 from ...learning import models
 from ...learning.datasets import shard
 from ...learning.learners.batches import Batches
-from ...learning.learners.device import layered_learner
+from ...learning.learners.device import staged_learner
 from .record import rounded
 from .step_meter import FEW, REST, SPAN, STEPS, WARM
 
@@ -27,7 +27,7 @@ def passes(model: models.Model, graph: Path, batches: Batches) -> dict[str, list
 
     The process rests before each iteration, as a worker does when a step is calibrated.
     """
-    learner = layered_learner(graph, batches, time.process_time)
+    learner = staged_learner(graph, batches, clock=time.process_time)
     weights, layers = model.initial(0), (1, len(model.layout.layers))
     forward: list[list[float]] = []
     backward: list[list[float]] = []

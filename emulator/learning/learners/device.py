@@ -42,27 +42,16 @@ class DeviceLearner:
         return descend(self._graph.gradient, weights, batches, self._local.rate)
 
 
-def layered_learner(
-    graph: Path, batches: Batches, clock: Clock = time.perf_counter
+def staged_learner(
+    graph: Path, batches: Batches, cut: int | None = None, clock: Clock = time.perf_counter
 ) -> StagedLearner:
-    """Return a LayeredLearner of the model exported to `graph`, with seconds from `clock`."""
-    return _staged(StagedGraph(graph), batches, clock)
+    """Return a LayeredLearner of the model exported to `graph`, with seconds from `clock`.
 
-
-def device_part(graph: Path, batches: Batches, layer: int) -> StagedLearner:
-    """Return a DevicePart of the model exported to `graph`, with the layers up to `layer`.
-
-    Raises ValueError with the reason if the model cannot be cut behind `layer`.
+    With `cut`, return a DevicePart with the layers up to `cut`; raise ValueError with the reason if
+    the model cannot be cut there. A warm-up batch has run. The learner draws the mini-batches that
+    a DeviceLearner would draw from `batches`; the two may take turns.
     """
-    return _staged(StagedGraph(graph, layer), batches, time.perf_counter)
-
-
-def _staged(network: StagedGraph, batches: Batches, clock: Clock) -> StagedLearner:
-    """Return a learner on `network`, once a warm-up batch has run.
-
-    The learner draws the mini-batches that a DeviceLearner would draw from `batches`; the two may
-    take turns.
-    """
+    network = StagedGraph(graph, cut)
     network.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
     return StagedLearner(network, batches, clock)
 

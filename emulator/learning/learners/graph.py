@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...layout import Layout
 from ...vectors import Vector
 from .tensors import Array
-from .tf_session import TFSession
+from .tf_session import LoadedGraph, PartialRun
 
 GRADIENT, EVALUATION, ABOUT = "gradient.pb", "evaluation.pb", "graph.json"
 """Files of an exported model: two graphs, and the names of their operations."""
@@ -25,19 +25,13 @@ class GraphLearner:
     def __init__(self, folder: Path) -> None:
         self._graph = _Graph(folder, GRADIENT, "gradient")
 
-    def gradient(
-        self,
-        theta: Vector,
-        x: NDArray[np.float32],
-        y: NDArray[Any],
-        noise: NDArray[np.int64] | None = None,
-    ) -> tuple[Vector, float]:
-        """Return the gradient and an answer's mean loss; `x`, `y` as of `Examples.batch`.
+    def gradient(self, theta: Vector, *batch: NDArray[Any]) -> tuple[Vector, float]:
+        """Return the gradient and an answer's mean loss over the `batch` of `Batches`.
 
-        `noise` seeds the noise of a noisy model; without it a noisy model has the same noise again.
-        The gradient is a view of TensorFlow's memory, which is not written again.
+        Without noise in the batch a noisy model has the same noise again. The gradient is a view of
+        TensorFlow's memory, which is not written again.
         """
-        gradient, loss = self._graph.run(theta, x, y, noise)
+        gradient, loss = self._graph.run(theta, *batch)
         return gradient, float(loss)
 
     def prepare(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
@@ -79,19 +73,20 @@ class _Graph:
     def __init__(self, folder: Path, file: str, outputs: str) -> None:
         about = _about(folder)
         self.size = Layout.read(about["layout"]).size
-        self._noisy = "noise" in about and file == GRADIENT
-        inputs = [*about["inputs"], about["noise"]] if self._noisy else about["inputs"]
-        self._session = TFSession((folder / file).read_bytes(), inputs, about[outputs])
-        self.close = self._session.close
+        noise = [about["noise"]] if "noise" in about and file == GRADIENT else []
+        self._graph = LoadedGraph((folder / file).read_bytes())
+        self._all = PartialRun(self._graph, [*about["inputs"], *noise], about[outputs])
+        self.close = self._graph.close
 
-    def run(self, theta: Vector, x: Array, y: Array, noise: Array | None = None) -> list[Array]:
+    def run(self, theta: Vector, *batch: Array) -> list[Array]:
         """Return the graph's outputs. Raises ValueError if `theta` has the wrong size."""
         # TensorFlow does not check placeholders' shapes: it would use the head of a longer vector
         if theta.shape != (self.size,):
             raise ValueError(f"theta has shape {theta.shape}, the model {self.size} parameters")
-        if self._noisy:
-            return self._session.run(theta, x, y, QUIET if noise is None else noise)
-        return self._session.run(theta, x, y)
+        # a quiet model has no input for noise
+        inputs = zip(self._all.given, (theta, *batch, QUIET), strict=False)
+        tensors = {name: self._graph.feed(name, value) for name, value in inputs}
+        return [*self._all.arrays(tensors).values()]
 
 
 def _about(folder: Path) -> dict[str, Any]:

@@ -142,6 +142,8 @@ class NumpyStages:
         """
         self.layout = layout if cut is None else _parts(layout, cut)[0]
         self._network, self._cut = Perceptron(self.layout), cut
+        layers = range(1, len(self.layout.layers) + 1)
+        self._segments: list[Segment] = [(1, cut)] if cut else [(n, n) for n in layers]
         self._classes = layout.variables[-1].size
         self._theta = np.zeros(self.layout.size, np.float32)
         self._y: Array = np.empty(0, np.int32)
@@ -156,7 +158,7 @@ class NumpyStages:
         self._gradient = np.empty(self.layout.size, np.float32)  # new: the old one was handed out
 
     def forward(self, number: int, weights: Vector) -> Vector | None:
-        segment = self._segment(number)
+        segment = self._segments[number - 1]
         place = self.layout.place(segment)
         if weights.shape != (place.stop - place.start,):
             raise ValueError(f"{place.stop - place.start} parameters belong to {segment}")
@@ -175,7 +177,7 @@ class NumpyStages:
         return None
 
     def backward(self, number: int, slopes: Vector | None = None) -> Vector:
-        segment, count = self._segment(number), self._count
+        segment, count = self._segments[number - 1], len(self._segments)
         if self._cut and self._next == count + 1:
             if slopes is None:
                 raise ValueError("the gradient by the activations is missing")
@@ -194,18 +196,11 @@ class NumpyStages:
         with np.errstate(over="ignore", invalid="ignore"):
             return _mean_loss(_rows(logits, len(self._y), self._classes), self._y)
 
-    @property
-    def _count(self) -> int:
-        """Number of segments."""
-        return 1 if self._cut else len(self.layout.layers)
-
-    def _segment(self, number: int) -> Segment:
-        return (1, self._cut) if self._cut else (number, number)
-
     def _follow(self, number: int) -> None:
         """Let pass `number` run. Raises ValueError unless it is the next one."""
         if number != self._next:
-            raise ValueError(f"pass {number} of {2 * self._count} cannot follow {self._next - 1}")
+            passes = 2 * len(self._segments)
+            raise ValueError(f"pass {number} of {passes} cannot follow {self._next - 1}")
         self._next += 1
 
 

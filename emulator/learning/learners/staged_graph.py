@@ -15,31 +15,12 @@ from numpy.typing import NDArray
 from ...layout import Segment
 from ...vectors import Vector
 from .base import Slopes
-from .capi import Output, library
+from .capi import library
 from .graph import QUIET
 from .staged_learner import by_layer
-from .stages import LAYERS, flat, read, unread_after
-from .tensors import Array, Feed, contents, view
-from .tf_session import LoadedGraph
-
-
-class PartialRun:
-    """A run of a part of a graph, from given tensors to results, both by name."""
-
-    def __init__(self, graph: LoadedGraph, given: Sequence[str], results: Sequence[str]) -> None:
-        self._graph, self.given, self.results = graph, given, results
-        self._inputs = graph.find(given) if given else (Output * 0)()
-        self._outputs = graph.find(results) if results else (Output * 0)()
-
-    def __call__(self, tensors: Mapping[str, int]) -> dict[str, int]:
-        """Return the results by name, which the caller deletes, computed from the `tensors`."""
-        fed = [tensors[name] for name in self.given]
-        computed = self._graph.run(self._inputs, fed, self._outputs)
-        return dict(zip(self.results, computed, strict=True))
-
-    def arrays(self, tensors: Mapping[str, int]) -> dict[str, Array]:
-        """Return the results as arrays, which free the results' memory."""
-        return {name: view(tensor) for name, tensor in self(tensors).items()}
+from .stages import LAYERS, Crossing, flat, read, unread_after
+from .tensors import Array, contents, view
+from .tf_session import LoadedGraph, PartialRun
 
 
 class StagedGraph:
@@ -54,37 +35,29 @@ class StagedGraph:
         Raises ValueError with the reason if the model cannot be cut there.
         """
         self._model = model = read(folder)
-        count = len(model.thetas)
-        self._crossing = None if cut is None else model.cut(cut)
-        self._segments: list[Segment] = [(1, cut)] if cut else [(n, n) for n in range(1, count + 1)]
-        self.layout = model.layout.part((1, cut or count))
+        layers = range(1, len(model.thetas) + 1)
+        self._crossing = Crossing(()) if cut is None else model.cut(cut)
+        self._segments: list[Segment] = [(1, cut)] if cut else [(n, n) for n in layers]
+        self.layout = model.layout.part((1, self._segments[-1][1]))
         self._parts = [model.layout.part(segment) for segment in self._segments]
-        stages = model.passes(self._segments, self._cut_names)
+        stages = model.passes(self._segments, self._crossing.names)
         self._unread = unread_after(stages)
         self._graph = graph = LoadedGraph((folder / LAYERS).read_bytes())
         self._runs = [PartialRun(graph, stage.inputs, stage.outputs) for stage in stages]
-        fed = [*model.thetas[: cut or count], *model.examples]
-        if self._crossing is not None:  # only then the loss may be of logits that the server sends
-            given, slope = [model.logits.name, model.examples[1]], model.logits.slope
-            self._loss = PartialRun(graph, given, [model.loss, slope])
-            fed += [*self._crossing.slopes, model.logits.name]
-        self._feeds = {name: Feed() for name in fed}
+        given, slope = [model.logits.name, model.examples[1]], model.logits.slope
+        self._loss = PartialRun(graph, given, [model.loss, slope])  # of logits from the server
         self._tensors: dict[str, int] = {}  # handles of fed and computed tensors
         self._next = len(self._runs)  # number of the pass that may run
         self._rows = 0  # examples of the batch
         self.loss = float("nan")
-        self._finalizer = weakref.finalize(self, _free, graph, self._feeds, self._tensors)
-
-    @property
-    def _cut_names(self) -> list[str]:
-        return self._crossing.names if self._crossing else []
+        self._finalizer = weakref.finalize(self, _free, graph, self._tensors)
 
     def begin(self, *batch: NDArray[Any]) -> None:
         """Begin an iteration over the `batch` of `Batches`; free the memory of an unended one.
 
         Without noise in the batch a noisy model has the same noise again.
         """
-        _delete(self._tensors, [*self._tensors.keys() - self._feeds.keys()])
+        _delete(self._tensors, [*self._tensors.keys() - self._graph.feeds.keys()])
         self._next, self._rows, self.loss = 0, len(batch[0]), float("nan")
         # a quiet model has no third input
         for name, value in zip(self._model.examples, (*batch, QUIET), strict=False):
@@ -98,18 +71,18 @@ class StagedGraph:
         thetas = self._model.thetas[first - 1 : last]
         for name, own in zip(thetas, by_layer(part, weights), strict=True):
             self._feed(name, own)
-        computed = self._run(number - 1, [self._model.loss, *self._cut_names])
+        computed = self._run(number - 1, [self._model.loss, *self._crossing.names])
         if self._model.loss in computed:
             self.loss = float(computed[self._model.loss])
-        crossed = [computed[name] for name in self._cut_names]
+        crossed = [computed[name] for name in self._crossing.names]
         return flat(crossed) if crossed else None
 
     def backward(self, number: int, slopes: Vector | None = None) -> Vector:
-        if self._crossing is not None:
-            given = np.empty(0, np.float32) if slopes is None else slopes
-            arrays = self._crossing.arrays(given, self._rows)
-            for name, value in zip(self._crossing.slopes, arrays, strict=True):
-                self._feed(name, value)
+        self._follow(len(self._runs) - number)
+        given = np.empty(0, np.float32) if slopes is None else slopes
+        arrays = self._crossing.arrays(given, self._rows)
+        for name, value in zip(self._crossing.slopes, arrays, strict=True):
+            self._feed(name, value)
         first, last = self._segments[number - 1]
         names = self._model.gradients[first - 1 : last]
         computed = self._run(len(self._runs) - number, names)
@@ -127,7 +100,7 @@ class StagedGraph:
         crossed: Vector | None = None
         for number, part in enumerate(self._parts, 1):
             crossed = self.forward(number, np.zeros(part.size, np.float32))
-        if self._crossing is not None:
+        if self._crossing.tensors:
             self.loss_at(np.zeros(len(x) * self._model.logits.size, np.float32))
         for number in range(len(self._segments), 0, -1):
             self.backward(number, crossed)
@@ -137,15 +110,19 @@ class StagedGraph:
         self._finalizer()
 
     def _feed(self, name: str, value: Array) -> None:
-        self._tensors[name] = self._feeds[name].fill(value)
+        self._tensors[name] = self._graph.feed(name, value)
+
+    def _follow(self, number: int) -> None:
+        """Raise ValueError unless pass `number` is the next one."""
+        if number != self._next:
+            raise ValueError(f"pass {number} of {len(self._runs)} cannot follow {self._next - 1}")
 
     def _run(self, number: int, results: Sequence[str]) -> dict[str, Array]:
         """Run pass `number`; return the arrays of `results` that the pass computes, by name.
 
         The arrays are views of memory that is not written again.
         """
-        if number != self._next:
-            raise ValueError(f"pass {number} of {len(self._runs)} cannot follow {self._next - 1}")
+        self._follow(number)
         computed = self._runs[number](self._tensors)
         self._next += 1
         self._tensors.update(computed)
@@ -165,11 +142,9 @@ def _delete(tensors: dict[str, int], names: list[str]) -> None:
         library().TF_DeleteTensor(tensors.pop(name))
 
 
-def _free(graph: LoadedGraph, feeds: dict[str, Feed], tensors: dict[str, int]) -> None:
-    """Free the graph, the feeds, and the `tensors` that do not belong to a feed."""
-    _delete(tensors, [*tensors.keys() - feeds.keys()])
-    for feed in feeds.values():
-        feed.free()
+def _free(graph: LoadedGraph, tensors: dict[str, int]) -> None:
+    """Free the graph with its feeds, and the `tensors` that do not belong to a feed."""
+    _delete(tensors, [*tensors.keys() - graph.feeds.keys()])
     graph.close()
 
 
@@ -190,18 +165,17 @@ class ServerGraph:
         self._thetas, self._gradients = model.thetas[layer:], model.gradients[layer:]
         given, logits = [*crossing.names, *self._thetas], model.logits
         gradients, y = [*crossing.slopes, *self._gradients], model.examples[1]
-        graph = LoadedGraph((folder / LAYERS).read_bytes())
+        self._graph = graph = LoadedGraph((folder / LAYERS).read_bytes())
         self.close = graph.close
         self._slopes = PartialRun(graph, [*given, y], [model.loss, *gradients])
         self._logits = PartialRun(graph, given, [logits.name])
         self._slopes_of = PartialRun(graph, [*given, logits.slope], gradients)
-        self._feeds = {name: Feed() for name in (*given, y, logits.slope)}
 
     def slopes(
         self, weights: Vector, activations: Vector, rows: int, labels: NDArray[np.int32]
     ) -> Slopes:
         fed, y = self._fed(weights, activations, rows), self._model.examples[1]
-        fed[y] = self._feeds[y].fill(self._labels(labels, rows))
+        fed[y] = self._graph.feed(y, self._labels(labels, rows))
         computed = self._slopes.arrays(fed)
         return Slopes(float(computed[self._model.loss]), *self._results(computed))
 
@@ -214,7 +188,8 @@ class ServerGraph:
     ) -> tuple[Vector, Vector]:
         logits = self._model.logits
         fed = self._fed(weights, activations, rows)
-        fed[logits.slope] = self._feeds[logits.slope].fill(logits.array(logit_gradient, rows))
+        slopes = logits.array(logit_gradient, rows)
+        fed[logits.slope] = self._graph.feed(logits.slope, slopes)
         return self._results(self._slopes_of.arrays(fed))
 
     def prepare(self, rows: int) -> None:
@@ -231,7 +206,7 @@ class ServerGraph:
             zip(crossing.names, crossing.arrays(activations, rows), strict=True)
         )
         values |= zip(self._thetas, by_layer(self.layout, weights), strict=True)
-        return {name: self._feeds[name].fill(value) for name, value in values.items()}
+        return {name: self._graph.feed(name, value) for name, value in values.items()}
 
     def _labels(self, labels: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
         """Return the labels in the shape of the graph. Raises ValueError for wrong labels."""

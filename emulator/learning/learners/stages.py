@@ -9,6 +9,7 @@ activations upwards, their gradients downwards.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,9 +79,9 @@ class Crossing:
             raise ValueError(
                 f"{rows} examples have {rows * self.size} floats at the cut, not {flat.shape}"
             )
-        ends = np.cumsum([tensor.size * rows for tensor in self.tensors])[:-1]
-        parts = zip(self.tensors, np.split(flat, ends), strict=True)
-        return [tensor.array(part, rows) for tensor, part in parts]
+        bounds = pairwise(accumulate((tensor.size * rows for tensor in self.tensors), initial=0))
+        parts = zip(self.tensors, bounds, strict=True)
+        return [tensor.array(flat[start:stop], rows) for tensor, (start, stop) in parts]
 
     def plain(self) -> dict[str, Any]:
         """Return the crossing as JSON-compatible dicts and lists; `read` is the inverse."""

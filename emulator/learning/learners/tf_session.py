@@ -1,8 +1,8 @@
-"""A frozen TensorFlow graph, run through the C library on the calling thread alone."""
+"""A frozen TensorFlow graph and runs of its parts, through the C library on the calling thread."""
 
 import ctypes
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -30,6 +30,8 @@ class LoadedGraph:
     def __init__(self, graph: bytes) -> None:
         """Load `graph`, a serialized GraphDef. Raises TensorFlowError."""
         self._tf = tf = library()
+        self.feeds: dict[str, Feed] = {}
+        """Tensors of inputs, by name."""
         # every handle is freed in reverse order, on an error here or at `close`
         with ExitStack() as held:
             self._status = tf.TF_NewStatus()
@@ -39,11 +41,22 @@ class LoadedGraph:
             self._import(graph)
             self._session = self._open()
             held.callback(_close, tf, self._session)
+            held.callback(_free, self.feeds)
             self._finalizer = weakref.finalize(self, held.pop_all().close)
 
     def close(self) -> None:
         """Free TensorFlow's handles; results stay valid."""
         self._finalizer()
+
+    def feed(self, name: str, value: Array) -> int:
+        """Return the tensor of the input `name` after copying `value` to it; the graph keeps it.
+
+        The type must be that of the input. Raises TensorFlowError for a type that no input has.
+        """
+        feed = self.feeds.get(name)
+        if feed is None:
+            feed = self.feeds[name] = Feed()
+        return feed.fill(value)
 
     def find(self, names: Sequence[str]) -> "ctypes.Array[Output]":
         """Return the tensors called `operation:index`, or `operation` for the first of its results.
@@ -119,31 +132,29 @@ def _close(tf: Any, session: int) -> None:
     tf.TF_DeleteStatus(status)
 
 
-class TFSession:
-    """One function of one graph, for many runs; not for two threads at once."""
+def _free(feeds: dict[str, Feed]) -> None:
+    """Delete the tensors of the `feeds`."""
+    for feed in feeds.values():
+        feed.free()
 
-    def __init__(self, graph: bytes, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        """Load `graph`, a serialized GraphDef; `inputs` and `outputs` name its operations."""
-        with ExitStack() as held:
-            self._graph = LoadedGraph(graph)
-            held.callback(self._graph.close)
-            self._feeds = [Feed() for _ in inputs]
-            for feed in self._feeds:
-                held.callback(feed.free)
-            self._inputs = self._graph.find(inputs)
-            self._outputs = self._graph.find(outputs)
-            self._finalizer = weakref.finalize(self, held.pop_all().close)
 
-    def close(self) -> None:
-        """Free TensorFlow's handles; returned results stay valid."""
-        self._finalizer()
+class PartialRun:
+    """A run of a part of a graph, from given tensors to results, both by name.
 
-    def run(self, *values: Array) -> list[Array]:
-        """Return the outputs for these inputs, which must have the graph's types.
+    The part may be the whole graph.
+    """
 
-        Inputs are copied. Outputs are views of TensorFlow's memory, freed with the arrays. Raises
-        TensorFlowError with TensorFlow's message.
-        """
-        fed = zip(self._feeds, values, strict=True)
-        tensors = [feed.fill(value) for feed, value in fed]
-        return [view(tensor) for tensor in self._graph.run(self._inputs, tensors, self._outputs)]
+    def __init__(self, graph: LoadedGraph, given: Sequence[str], results: Sequence[str]) -> None:
+        self._graph, self.given, self.results = graph, given, results
+        self._inputs = graph.find(given) if given else (Output * 0)()
+        self._outputs = graph.find(results) if results else (Output * 0)()
+
+    def __call__(self, tensors: Mapping[str, int]) -> dict[str, int]:
+        """Return the results by name, which the caller deletes, computed from the `tensors`."""
+        fed = [tensors[name] for name in self.given]
+        computed = self._graph.run(self._inputs, fed, self._outputs)
+        return dict(zip(self.results, computed, strict=True))
+
+    def arrays(self, tensors: Mapping[str, int]) -> dict[str, Array]:
+        """Return the results as arrays: views of TensorFlow's memory, freed with the arrays."""
+        return {name: view(tensor) for name, tensor in self(tensors).items()}

@@ -145,8 +145,6 @@ def largest_frame(plan: Plan, model: Model) -> int:
     """
     worker = plan.worker
     update = 4 * assembly.held_layout(worker, model.layout).size
-    if worker.cut is None:
-        return update
     return max(update, crossing_bytes(model, worker.cut, worker.batch_size).largest)
 
 

@@ -16,12 +16,12 @@ from ...core.cut.activation_values import DeviceCoder
 from ...core.cut.cut_worker import cut_worker
 from ...core.scheduling.scheduler import Scheduler
 from ...core.wire.messages import ModelReply, ModelSegment
-from ...core.worker.falsifying import Falsifier, FalsifyingEncoder, FalsifyingSegmentEncoder
+from ...core.worker.falsifying import Falsifier, FalsifyingEncoder
 from ...core.worker.kept_state import KeptState, go_on, kept
 from ...core.worker.layered_worker import layered_worker
 from ...core.worker.worker import NodeCoroutine, worker
 from ...learning.learners.batches import Batches, Position
-from ...learning.learners.device import DeviceLearner, device_part, layered_learner
+from ...learning.learners.device import DeviceLearner, staged_learner
 from ...transport.work import Work
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.faults.self_played import SelfPlayed
@@ -59,8 +59,8 @@ def worker_parts(
     cut = part.plan.cut
     if scheduler is not None:
         by_segment = assembly.segment_encoder(name, incarnation, batches)
-        pieces = FalsifyingSegmentEncoder(by_segment, falsifier, faults.settings)
-        layers = layered_learner(config.GRAPH, batches, node.clock.now)
+        pieces = FalsifyingEncoder(by_segment, falsifier, faults.settings)
+        layers = staged_learner(config.GRAPH, batches, clock=node.clock.now)
         return WorkerParts(
             layered_worker(name, incarnation, scheduler, pieces, layout, timeout, ModelSegment),
             Work(layers, node.clock, scheduler=scheduler, faults=faults),
@@ -70,7 +70,7 @@ def worker_parts(
     encoder = FalsifyingEncoder(honest, falsifier, faults.settings)
     pushed = encoder, layout.size, timeout, ModelReply
     if cut is not None:
-        coder, learner = DeviceCoder(cut), device_part(config.GRAPH, batches, cut.layer)
+        coder, learner = DeviceCoder(cut), staged_learner(config.GRAPH, batches, cut.layer)
         work = Work(learner, node.clock, coder=coder, faults=faults)
         return WorkerParts(cut_worker(name, incarnation, coder, *pushed), work, encoder)
     whole = DeviceLearner(config.GRAPH, batches, part.plan.local)

@@ -10,7 +10,7 @@ from pydantic_core import core_schema
 
 from ... import aggregation, codecs, modulation, optimizers, plugins, schedules, synchronization
 from ...aggregation import Mean
-from ...core.plan import Cut
+from ...core.plan import Cut, device_layers
 from ...errors import ScenarioError
 from ...layout import Layout
 from ...learning.datasets import DATASETS, Description, OwnDataset, describe
@@ -229,7 +229,7 @@ class TrainingSection(Section):
     @property
     def device_layout(self) -> Layout:
         """Layout of the parameters that devices pull and push: of their part of the model."""
-        return self.layout.part((1, self.cut.layer)) if self.cut else self.layout
+        return self.layout.part(device_layers(self.cut, self.layout))
 
     @property
     def cutting(self) -> AnySchedule:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emulator.core.worker.falsifying import Falsifier, FalsifyingEncoder, FalsifyingSegmentEncoder
+from emulator.core.worker.falsifying import Falsifier, FalsifyingEncoder
 from emulator.layout import Segment
 from emulator.vectors import Frames
 from emulator.world.faults import FAULTS
@@ -101,7 +101,7 @@ def test_encoders_are_given_the_lie_while_the_device_lies() -> None:
     whole, pieces = Recording(), Recording()
     honest = np.ones(2, np.float32)
     lying = FalsifyingEncoder(whole, falsifier(), lambda: force)
-    by_segment = FalsifyingSegmentEncoder(pieces, falsifier(), lambda: force)
+    by_segment = FalsifyingEncoder(pieces, falsifier(), lambda: force)
     for held in ({}, {"falsify": setting("sign-flip")}, {}):
         force.clear()
         force.update(held)

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.learning import models
 from emulator.learning.learners.batches import Batches
-from emulator.learning.learners.device import DeviceLearner, device_part, server_part
+from emulator.learning.learners.device import DeviceLearner, server_part, staged_learner
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphLearner
 from emulator.learning.learners.staged_graph import ServerGraph, StagedGraph
@@ -179,7 +179,7 @@ def test_wrong_sizes_and_labels_are_refused(digits: tuple[StagedGraph, ServerGra
 def test_a_device_draws_the_batches_of_a_whole_learner() -> None:
     folder, theta = exported("digits-mlp"), DIGITS.initial(0)
     lone = DeviceLearner(folder, Batches(examples(DIGITS, 45), 10, "a"))
-    device = device_part(folder, Batches(examples(DIGITS, 45), 10, "a"), CUT)
+    device = staged_learner(folder, Batches(examples(DIGITS, 45), 10, "a"), CUT)
     server = server_part(folder, CUT)
     before, behind = np.split(theta, [DIGITS.layout.part((1, CUT)).size])
     for number in range(12):
@@ -196,7 +196,7 @@ def test_a_device_draws_the_batches_of_a_whole_learner() -> None:
 @pytest.mark.tensorflow
 def test_abandoned_iterations_leave_no_memory_behind() -> None:
     model, folder = models.find("mnist-cnn"), exported("mnist-cnn")
-    learner = device_part(folder, Batches(examples(model, 64), 64, "a"), CUT)
+    learner = staged_learner(folder, Batches(examples(model, 64), 64, "a"), CUT)
     server = server_part(folder, CUT)
     before, behind = np.split(model.initial(0), [model.layout.part((1, CUT)).size])
 

@@ -32,7 +32,7 @@ from emulator.core.worker.worker import (
 )
 from emulator.learning import models
 from emulator.learning.datasets.examples import Examples
-from emulator.learning.learners.device import DeviceLearner, device_part, server_part
+from emulator.learning.learners.device import DeviceLearner, server_part, staged_learner
 from emulator.learning.learners.export import exported
 from emulator.log.lines import RunLog
 from emulator.transport.work import Work
@@ -84,7 +84,7 @@ class Device:
             self.coroutine: Any = worker(node, 0, encoder, layout.size, 9.0, ModelReply)
         else:
             coder = DeviceCoder(cut)
-            self.cut = Work(device_part(folder, batches, cut.layer), coder=coder)
+            self.cut = Work(staged_learner(folder, batches, cut.layer), coder=coder)
             self.coroutine = cut_worker(node, 0, coder, encoder, layout.size, 9.0, ModelReply)
 
     def until_it_waits(self, answer: Any) -> list[Any]:

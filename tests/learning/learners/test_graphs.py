@@ -27,7 +27,7 @@ from emulator.learning.learners.graph import (
     GraphLearner,
     read_layout,
 )
-from emulator.learning.learners.tf_session import TFSession
+from emulator.learning.learners.tf_session import LoadedGraph
 from emulator.learning.models import MODELS, Model
 
 pytestmark = pytest.mark.tensorflow
@@ -215,15 +215,15 @@ def test_a_device_is_prepared_and_its_first_batch_is_still_the_first(
     images, labels = rng.integers(0, 17, (40, 8, 8), np.uint8), rng.integers(0, 10, 40, np.uint8)
     examples = Examples(images, labels, 16)
     shard.write(tmp_path, examples)
-    run, shapes = TFSession.run, []
+    feed, shapes = LoadedGraph.feed, []
 
-    def seen(session: TFSession, *values: np.ndarray) -> list[np.ndarray]:
-        shapes.append([value.shape for value in values])
-        return run(session, *values)
+    def seen(graph: LoadedGraph, name: str, value: np.ndarray) -> int:
+        shapes.append(value.shape)
+        return feed(graph, name, value)
 
-    with patch.object(TFSession, "run", seen):
+    with patch.object(LoadedGraph, "feed", seen):
         learner = DeviceLearner(exported(model.name), Batches(shard.read(tmp_path), size, "a"))
-    assert shapes == [[(model.layout.size,), (prepared, 64), (prepared,)]]
+    assert shapes == [(model.layout.size,), (prepared, 64), (prepared,)]
     theta, bare = model.initial(0), GraphLearner(exported(model.name))
     for batch in islice(Batches(examples, size, "a"), 5):
         assert np.array_equal(learner.gradient(theta)[0], bare.gradient(theta, *batch)[0])

@@ -14,7 +14,7 @@ from emulator.learning import models
 from emulator.learning.datasets import shard
 from emulator.learning.datasets.examples import Examples
 from emulator.learning.learners.batches import Batches
-from emulator.learning.learners.device import DeviceLearner, layered_learner
+from emulator.learning.learners.device import DeviceLearner, staged_learner
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphLearner
 from emulator.learning.learners.numpy import NumpyLearner, NumpyStages
@@ -234,7 +234,7 @@ def test_a_device_may_change_between_the_whole_graph_and_its_layers(tmp_path: Pa
     shard.write(tmp_path, examples(DIGITS, 45))
     lone = DeviceLearner(folder, Batches(shard.read(tmp_path), 10, "a"))
     shared = Batches(shard.read(tmp_path), 10, "a")
-    whole, layered = DeviceLearner(folder, shared), layered_learner(folder, shared)
+    whole, layered = DeviceLearner(folder, shared), staged_learner(folder, shared)
     for number in range(12):
         expected, loss = lone.gradient(theta)
         if number % 3:
