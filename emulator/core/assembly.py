@@ -29,8 +29,7 @@ from ..learning.models.saved_model import SavedModel
 from ..log.lines import RunLog
 from ..pulls import HeldModel
 from ..synchronization import Barrier, Bounded, ComputeGroups, Synchronizer
-from .cut.activation_values import ActivationCoding
-from .cut.crossing_checks import ExampleSizes
+from .cut.activation_values import ActivationCoding, ExampleSizes
 from .cut.cut_exchange import PATIENCE, CutExchange, CutPlan
 from .plan import Cut, Plan, WorkerPlan, device_layers
 from .scheduling.prior_costs import PriorCosts

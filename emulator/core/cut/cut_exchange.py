@@ -31,8 +31,7 @@ from ..wire.messages import (
 )
 from ..zmtp import PLAIN, Form
 from .activation_gate import ActivationGate
-from .activation_values import ActivationCoding
-from .crossing_checks import CutChecks, ExampleSizes, SentActivations
+from .activation_values import ActivationCoding, CutChecks, ExampleSizes, SentActivations
 from .logit_rounds import LogitRound, LogitRounds
 from .server_layers import LossAnswer, PassResult, ServerLayers
 

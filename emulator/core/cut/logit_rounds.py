@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ...plugins.stateful import Held
-from .crossing_checks import SentActivations
+from .activation_values import SentActivations
 from .server_layers import ForwardPasses, LossAnswer
 
 

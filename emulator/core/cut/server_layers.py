@@ -16,8 +16,7 @@ from ...plugins.stateful import Held
 from ...vectors import Gradient, Vector
 from ..server.parameters import State
 from ..wire.messages import ActivationGradient, Logits
-from .activation_values import ActivationCoding, encode_f32
-from .crossing_checks import SentActivations
+from .activation_values import ActivationCoding, SentActivations, encode_f32
 
 
 class LossAnswer(Held, msgspec.Struct, frozen=True, eq=False):

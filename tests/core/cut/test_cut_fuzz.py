@@ -15,8 +15,7 @@ import pytest
 
 from emulator.codecs import Dense
 from emulator.core import wire
-from emulator.core.cut.activation_values import ActivationCoding
-from emulator.core.cut.crossing_checks import ExampleSizes
+from emulator.core.cut.activation_values import ActivationCoding, ExampleSizes
 from emulator.core.cut.cut_exchange import CutExchange, CutPlan
 from emulator.core.plan import Cut
 from emulator.core.server.parameter_server import ParameterServer
