@@ -74,10 +74,6 @@ def _mistakes(error: PythonFileError | OwnDataError) -> list[dict[str, object]]:
     return [{**place._asdict(), "message": message} for place, message in error.mistakes]
 
 
-if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
-
-
 _NAMES = ("x_train", "y_train", "x_test", "y_test")
 _EXPECTED = (
     "x_train, y_train, x_test, y_test were expected, or x and y, or a mapping with these names"
@@ -185,3 +181,7 @@ def _object(name: str, array: Array) -> _Mistake:
 
 def _is_text(array: Array) -> bool:
     return all(isinstance(value, str) for value in array.flat)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
