@@ -6,6 +6,7 @@ runs the layers behind a cut at once, forwards and backwards.
 
 import weakref
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,6 @@ class StagedGraph:
         self._unread = unread_after(stages)
         self._graph = graph = LoadedGraph((folder / LAYERS).read_bytes())
         self._runs = [PartialRun(graph, stage.inputs, stage.outputs) for stage in stages]
-        given, slope = [model.logits.name, model.examples[1]], model.logits.slope
-        self._loss = PartialRun(graph, given, [model.loss, slope])  # of logits from the server
         self._tensors: dict[str, int] = {}  # handles of fed and computed tensors
         self._next = len(self._runs)  # number of the pass that may run
         self._rows = 0  # examples of the batch
@@ -87,6 +86,13 @@ class StagedGraph:
         names = self._model.gradients[first - 1 : last]
         computed = self._run(len(self._runs) - number, names)
         return flat([computed[name] for name in names])
+
+    @cached_property
+    def _loss(self) -> PartialRun:
+        """The loss of logits that the server sends. A model that cannot be cut need not have it."""
+        model, logits = self._model, self._model.logits
+        given = [logits.name, model.examples[1]]
+        return PartialRun(self._graph, given, [model.loss, logits.slope])
 
     def loss_at(self, logits: Vector) -> tuple[float, Vector]:
         model = self._model
