@@ -9,8 +9,8 @@ from emulator.core.cut.activation_values import crossing_bytes
 from emulator.core.plan import Cut
 from emulator.learning.models import find
 
-from .conftest import Outcome
-from .same_order import replay
+from ..conftest import Outcome
+from ..same_order import replay
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(240)]
 
