@@ -15,8 +15,7 @@ import numpy as np
 
 from ....errors import PythonFileError
 from ....plugins import own_process
-from ....plugins.python_file import error_text
-from ....plugins.python_file import Reference
+from ....plugins.python_file import Reference, error_text
 from ..examples import Array
 from .data_mistakes import DataMistakes, OwnDataError, Place
 from .function_data import ARRAYS, MISTAKES
