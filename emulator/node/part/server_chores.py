@@ -10,7 +10,7 @@ from ...core.server.parameters import Saved
 from ...layout import Layout
 from ...learning.models import saved_model
 from ...learning.models.saved_model import SavedModel
-from ...log.lines import LineTail
+from ...log.lines import LineTail, RunLog
 from ...log.records import CheckpointRecord
 from ...optimizers.base import OptimizerState
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from emulator.core.plan import Plan, WorkerPlan
-from emulator.core.worker.heartbeat import Heartbeat
+from emulator.core.zmtp import Heartbeat
 from emulator.node import config, reports
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from emulator.node.orders import AnyOrder, Do, HoldMessages, QuotaAnswer, StopPart, Zero, encode

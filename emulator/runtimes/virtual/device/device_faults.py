@@ -9,14 +9,12 @@ from functools import cached_property
 from ....log.lines import RunLog, microseconds
 from ....log.records import made
 from ....log.records.fault_records import BatteryRecord, OverlapRecord
-from ....log.writing import RunLog, microseconds
 from ....scenario import Scenario
 from ....scenario.demand import WORKER
 from ....units import Bytes
 from ....world import verbs
 from ....world.battery import BatteryConstants
-from ....world.fault_counts import FaultCounts
-from ....world.powers import perform
+from ....world.powers import FaultCounts, perform
 from ....world.verbs import Action, Setting
 from ..clock import Heap
 from ..server.channel import Channel

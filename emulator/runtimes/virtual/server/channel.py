@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from ....core import wire
-from ....core.framing import PLAIN, Form
-from ....core.wire import checksum
 from ....core.wire.messages import Again, Pull, Request, Score, Update, UpdateSegment
 from ....core.worker.question_pace import QuestionPace
+from ....core.zmtp import PLAIN, Form
 from ....errors import WireError
-from ....world.faults.garbling import VERB, Garbler
+from ....world.faults.corrupt import VERB, Garbler
 from ..clock import Heap
 from ..device.virtual_device import Incoming, VirtualDevice
 
@@ -32,10 +31,10 @@ class Garbling:
         if not self.strikes(device):
             return ""
         if self._sized:
-            return checksum.MISMATCH
+            return wire.MISMATCH
         garbler = self._garbler(device)
         try:
-            wire.unpack(checksum.opened(garbler.garble(checksum.sealed(wire.pack(message)))))
+            wire.unpack(wire.opened(garbler.garble(wire.sealed(wire.pack(message)))))
         except WireError as error:
             return str(error)
         return ""
