@@ -14,8 +14,8 @@ from emulator.cli.entry import commands
 from emulator.layout import Layout, Variable
 from emulator.scenario import loads
 from tests.fakes.installing.doc_blocks import blocks
+from tests.layers import ROOT
 
-ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 OWN = ROOT / "scenarios" / "own"
 BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

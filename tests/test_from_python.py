@@ -16,8 +16,8 @@ from emulator.cli.play.python_calls import as_yaml
 from emulator.errors import ScenarioError
 from tests.fakes.runs.synthetic_run import Synthetic
 from tests.fakes.virtual_world import SCENARIO, digits
+from tests.layers import ROOT
 
-ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "from-python.md"
 
 

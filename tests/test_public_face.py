@@ -20,8 +20,7 @@ from emulator.machine.shipped_files import study_files
 from emulator.runtimes.docker.images import node_image
 from emulator.sweeps.studies import STUDIES
 from tests.fakes.virtual_world import SCENARIO, digits
-
-ROOT = Path(__file__).parents[1]
+from tests.layers import ROOT
 
 
 def test_the_public_names_are_there() -> None:

@@ -10,12 +10,12 @@ from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent, size
 from ..reading.runs import Run
-from .folder import Row, Study, curve, ended, spent, worlds
+from .folder import Row, Study, curve, declared, ended, spent, worlds
 from .markdown import NEVER, Values, fewer, measured, middle, rate, rows_table, span
 from .panels import legend
 
-TARGETS = (0.97, 0.985)
-_TARGET = TARGETS[-1]
+_TARGET: float = declared("adacomp")["target"]
+TARGETS = (0.97, _TARGET)
 BASE = "ASGD"
 
 _MODELS = {

@@ -24,11 +24,11 @@ from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent
 from .claim_rules import verdict
-from .folder import Plan, Row, Study, curve, read_plans
+from .folder import Plan, Row, Study, curve, declared, read_plans
 from .markdown import never_or, spread, table
 from .panels import bars, legend, ranges
 
-TARGET = 0.95
+TARGET: float = declared("omnivore")["target"]
 FIXED = "fixed"
 """Entry with momentum 0.9 at the learning rate of a single group."""
 SYNCHRONOUS = "momentum 0.9"

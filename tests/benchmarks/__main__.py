@@ -24,9 +24,10 @@ from tests.benchmarks import cost, durable, exchange, fleet, gradient, patches, 
 from tests.benchmarks.codecs import coding, segments, trained
 from tests.benchmarks.containers import compute_groups, overlap
 from tests.benchmarks.links import box_loop
+from tests.layers import ROOT
 
 MEDIUM, LARGE = 1_200_000, 25_000_000
-FIGURE = Path(__file__).parents[2] / "docs" / "virtual-cost.png"
+FIGURE = ROOT / "docs" / "virtual-cost.png"
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.learning import job_pool
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Timed, loads
+from tests.layers import ROOT
 
 from . import bare, gradient
 
@@ -173,7 +174,7 @@ def _apart(what: str, *arguments: Any) -> dict[str, float]:
     )
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(arguments)],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         check=True,
     )

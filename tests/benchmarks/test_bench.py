@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -18,6 +17,7 @@ from tests.benchmarks.codecs import coding, segments, trained
 from tests.benchmarks.containers import compute_groups, overlap
 from tests.benchmarks.links import box_loop
 from tests.fakes.codecs.segments import LAYERED
+from tests.layers import ROOT
 
 
 def found(others):
@@ -207,10 +207,9 @@ def test_codings_of_a_trained_models_gradient_are_weighed():
 @pytest.mark.slow
 def test_make_bench_starts() -> None:
     """A folder of `tests/` may bear the name of a package that the benchmarks import."""
-    root = Path(__file__).parents[2]
-    assert "$(BIN)/python -m tests.benchmarks\n" in (root / "Makefile").read_text()
+    assert "$(BIN)/python -m tests.benchmarks\n" in (ROOT / "Makefile").read_text()
     command = [sys.executable, "-m", "tests.benchmarks", "--help"]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 from analysis.papers.markdown import replace
 from analysis.papers.tuned_fleets import Fleet, page
+from tests.layers import ROOT
 
 EMULATE = Path(sys.executable).with_name("emulate")
-SCENARIOS = Path(__file__).parents[2] / "scenarios" / "figures"
+SCENARIOS = ROOT / "scenarios" / "figures"
 COMMAND = "make table-tune"
 RATES = ("--rates", "0.1,0.01")
 SEEDS = (1, 2, 3)

@@ -15,6 +15,7 @@ from emulator.cli.entry import commands
 from tests.fakes.both_ways import PUSHED, one_sided, one_sided_keys, unnamed_ratio
 from tests.fakes.typed_commands import Emulate
 from tests.fakes.virtual_world import digits
+from tests.layers import ROOT
 
 SCENARIO = """\
 name: tiny
@@ -32,7 +33,6 @@ virtual: {step: 20ms, boot: 1s, serve: 1ms, learner: numpy}
 devices:
   - {name: home, count: 2, link: dsl}
 """
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.fakes.installing.other_platforms import LINUX, ROOT, TENSORFLOW, Elsewhere, digits
+from tests.fakes.installing.other_platforms import LINUX, TENSORFLOW, Elsewhere, digits
+from tests.layers import ROOT
 
 SCENARIO = """
 # Does it play on a machine that is not Linux?

@@ -12,7 +12,6 @@ from docker.errors import APIError
 
 from emulator.errors import EmulatorError
 
-ROOT = Path(__file__).parents[2]
 EMULATE = Path(sys.executable).with_name("emulate")
 
 TINY = """

@@ -1,7 +1,6 @@
 """A calibration without a measurement, and all calibrations of the cache."""
 
 from contextlib import suppress
-from pathlib import Path
 
 from emulator.codecs import TopK
 from emulator.costs.calibration import Calibration, record
@@ -9,7 +8,6 @@ from emulator.machine.cache import cache
 from emulator.units import Fraction, Seconds
 from emulator.world.laws import Fixed, LogNormal
 
-ROOT = Path(__file__).parents[2]
 CODEC = TopK(keep=Fraction(0.01))
 FOUND = Calibration(
     host="here",

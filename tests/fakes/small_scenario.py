@@ -9,8 +9,9 @@ import yaml
 
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, loads
+from tests.layers import ROOT
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SCENARIOS = ROOT / "scenarios"
 PLAYED = sorted(
     path
     for path in SCENARIOS.rglob("*.yaml")

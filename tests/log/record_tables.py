@@ -8,7 +8,6 @@ import ast
 import inspect
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin
 
@@ -19,8 +18,9 @@ from emulator.log import records
 from emulator.log.records import KINDS, fault_records
 from emulator.log.records.fault_records import TimelineRecord
 from emulator.log.records.record_fields import LogRecord
+from tests.layers import ROOT
 
-PAGE = Path(__file__).parents[2] / "docs" / "run-folder.md"
+PAGE = ROOT / "docs" / "run-folder.md"
 _BEGIN = "<!-- {name}: made by `python -m tests.log.record_tables` from here -->\n"
 _END = "<!-- to here -->\n"
 

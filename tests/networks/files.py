@@ -3,12 +3,13 @@
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
+
+from tests.layers import ROOT
 
 from .architectures import googlenet, inception_v4, resnet_152, vgg_19
 from .tracing import TracedLayer
 
-NETWORKS = Path(__file__).parents[2] / "scenarios" / "profiles" / "networks"
+NETWORKS = ROOT / "scenarios" / "profiles" / "networks"
 
 
 @dataclass(frozen=True)

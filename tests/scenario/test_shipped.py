@@ -7,8 +7,9 @@ import pytest
 from emulator.scenario import demand, dump, load, loads, overview
 from emulator.scenario.timeline.compiled import timeline
 from tests.fakes.small_scenario import rows
+from tests.layers import ROOT
 
-SCENARIOS = Path(__file__).parents[2] / "scenarios"
+SCENARIOS = ROOT / "scenarios"
 FILES = sorted(
     file
     for file in SCENARIOS.rglob("*.yaml")

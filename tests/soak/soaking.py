@@ -15,11 +15,12 @@ from typing import Any
 from emulator.runtimes.docker.engine import client as engine
 from emulator.runtimes.docker.engine.cleanup import RUN
 from emulator.scenario import load
+from tests.layers import ROOT
 
 from . import processes
 from .processes import SERVER, Find, Sample
 
-SCENARIO = Path(__file__).parents[2] / "scenarios" / "soak.yaml"
+SCENARIO = ROOT / "scenarios" / "soak.yaml"
 EMULATE = Path(sys.executable).with_name("emulate")
 BOOT = 600.0
 """Seconds within which the run must begin; the run itself gives up earlier."""

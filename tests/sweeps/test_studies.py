@@ -23,8 +23,8 @@ from tests.fakes.plain_records import full
 from tests.fakes.runs.handmade_run import update, written
 from tests.fakes.sweeps.made_up_sweeps import Watching
 from tests.fakes.typed_commands import Emulate
+from tests.layers import ROOT
 
-ROOT = Path(__file__).parents[2]
 NAMES = sorted(STUDIES)
 
 # -- what is studied -------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from emulator.sweeps import Finished, Grid, Point, Standing, sweep
 from emulator.sweeps.sweep_folder import NOTE
 from tests.fakes.installing.doc_blocks import blocks
 from tests.fakes.sweeps.made_up_play import DIVERGES
-from tests.fakes.sweeps.made_up_sweeps import MADE_UP, ROOT, SCENARIO, Watching, made_up, rates
+from tests.fakes.sweeps.made_up_sweeps import MADE_UP, SCENARIO, Watching, made_up, rates
+from tests.layers import ROOT
 
 
 @pytest.mark.slow

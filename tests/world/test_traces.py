@@ -14,9 +14,10 @@ from emulator.world.links.traces import AUTO, FORMATS, LinkTrace, Sample, TraceL
 from emulator.world.links.traces.link_trace import LEAST_STEP, MOST_ROWS, MOST_SAMPLES
 from emulator.world.links.traces.trace_file import LARGEST_TRACE, read_trace
 from emulator.world.links.traces.trace_statistics import statistics
+from tests.layers import ROOT
 from tests.world.shipped_traces import TRACES
 
-SHIPPED = Path(__file__).parents[2] / "scenarios" / "profiles" / "traces"
+SHIPPED = ROOT / "scenarios" / "profiles" / "traces"
 
 RATES = st.floats(0, 9e10, allow_subnormal=False)
 DELAYS = st.none() | st.integers(0, 60_000_000).map(lambda us: us / 1e6)

@@ -24,8 +24,9 @@ from analysis.reading.runs import Run
 from analysis.tables import sections
 from tests.fakes.runs.handmade_run import act, update, written
 from tests.fakes.runs.synthetic_run import Synthetic
+from tests.layers import ROOT
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = ROOT / "docs"
 FETCHES = re.compile(r"""https?:|@import|<script|<link|<iframe|(src|href)="//|url\(["']?(?!#)""")
 
 

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -15,8 +14,9 @@ from emulator.log.records import PullRecord, Record
 from emulator.log.records.plan_records import IterationRecord
 from emulator.runs.folder import RUNS
 from emulator.world.roles import EVALUATOR
+from tests.layers import ROOT
 
-SCENARIO = Path(__file__).parents[3] / "scenarios" / "figures" / "dynacomm-containers.yaml"
+SCENARIO = ROOT / "scenarios" / "figures" / "dynacomm-containers.yaml"
 SCHEDULES = (
     "sequential",
     "layer-by-layer",

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from emulator.errors import EmulatorError
@@ -13,10 +12,11 @@ from emulator.runtimes.docker.engine.cleanup import ROLE, RUN
 from emulator.runtimes.docker.engine.client import connect
 from emulator.runtimes.docker.play_containers import play
 from emulator.scenario import Timed, load
+from tests.layers import ROOT
 
 from .. import books
 
-SCENARIO = Path(__file__).parents[3] / "scenarios" / "bench.yaml"
+SCENARIO = ROOT / "scenarios" / "bench.yaml"
 STEADY = 0.2, 0.8
 """The part of a run that counts: after the first evaluation, before the end."""
 

@@ -11,6 +11,7 @@ from click.shell_completion import get_completion_class
 
 from emulator.cli.entry import commands
 from tests.fakes.typed_commands import Emulate, scenario
+from tests.layers import ROOT
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -184,7 +185,7 @@ def real_shell(command: list[str], here: Path) -> subprocess.CompletedProcess[st
     return subprocess.run(
         command,
         cwd=here,
-        env={**os.environ, **path, "PYTHONPATH": str(Path(__file__).parents[3])},
+        env={**os.environ, **path, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
@@ -224,7 +225,7 @@ print(heavy & set(sys.modules) or "none")
 def test_completing_imports_no_heavy_library() -> None:
     done = subprocess.run(
         [sys.executable, "-c", _IMPORTED],
-        cwd=Path(__file__).parents[3],
+        cwd=ROOT,
         capture_output=True,
         text=True,
     )

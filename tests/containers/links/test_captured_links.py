@@ -9,18 +9,18 @@ import subprocess
 import sys
 import time
 from itertools import pairwise
-from pathlib import Path
 from statistics import fmean, pstdev
 
 import pytest
 
 from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.images import node_image
+from tests.layers import ROOT
 from tests.netem.captured import median_rate, pairs, read
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
 
-CAPTURE = Path(__file__).parents[2] / "netem" / "capture.py"
+CAPTURE = ROOT / "tests" / "netem" / "capture.py"
 SCENARIO = """
 # Does a capture of the packets find the links that the summary tells of?
 name: captured

@@ -26,7 +26,8 @@ from emulator.scenario import dump, loads
 from emulator.scenario.sections.virtual_section import Virtual
 from emulator.units import Fraction, Seconds
 from emulator.world.laws import Fixed
-from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT, stored
+from tests.fakes.made_up_calibration import CODEC, FOUND, stored
+from tests.layers import ROOT
 
 pytestmark = pytest.mark.usefixtures("calibration_cache")
 

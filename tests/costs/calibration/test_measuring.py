@@ -22,8 +22,9 @@ from emulator.costs.calibration.record import described, rounded
 from emulator.errors import HostError
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal
-from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT
+from tests.fakes.made_up_calibration import CODEC, FOUND
 from tests.fakes.plain_records import full
+from tests.layers import ROOT
 
 pytestmark = pytest.mark.usefixtures("calibration_cache")
 

@@ -11,8 +11,7 @@ import pytest
 from emulator.errors import DataError
 from emulator.learning import datasets
 from emulator.machine.cache import cache
-
-ROOT = Path(__file__).parents[3]
+from tests.layers import ROOT
 
 LINUX = """
 import builtins, errno, io, os, platform, time

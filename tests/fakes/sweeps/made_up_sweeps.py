@@ -5,7 +5,6 @@ from pathlib import Path
 
 from emulator.sweeps import Finished, Grid, Point, Standing, sweep
 
-ROOT = Path(__file__).parents[3]
 MADE_UP = (sys.executable, "-m", "tests.fakes.sweeps.made_up_play")
 
 SCENARIO = """# Which learning rate?

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,8 +19,8 @@ from emulator.learning.models import Model
 from emulator.learning.models.mlp import mlp
 from emulator.learning.models.task import Task
 from tests.fakes.line_learner import Line
+from tests.layers import ROOT
 
-ROOT = Path(__file__).parents[3]
 PERCEPTRONS = pytest.mark.parametrize(
     "name", ["digits-mlp", "mnist-mlp", "digits-softmax", "mnist-softmax"]
 )

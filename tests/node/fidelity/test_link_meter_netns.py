@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
 from emulator.world.links.reshaping import plain
+from tests.layers import ROOT
 from tests.netem.box import BARE, TBF, PacketBox, packet_box
 from tests.netem.lab import Lab, Way, lab
 
@@ -28,7 +28,6 @@ pytestmark = [
 ]
 
 WAYS: tuple[Way, Way] = ("up", "down")
-ROOT = Path(__file__).parents[3]
 TRIES = 3
 UNBOXED = Backend(rate="tbf", loss="nftables", cut="nftables")
 

@@ -19,10 +19,9 @@ from emulator.world import verbs
 from emulator.world.faults import Fault
 from emulator.world.powers import EnginePowers, FaultCounts, NodePowers, perform
 from emulator.world.verbs import VERBS, Action, row
-from tests.layers import tree
+from tests.layers import ROOT, tree
 from tests.world.faults.test_faults import VERBS_OF_KINDS
 
-ROOT = Path(__file__).parents[3]
 NAMES = {name for verb in VERBS for name in (verb.name, verb.undone_by)}
 WORDS = NAMES | {what for verb in VERBS for what in (verb.record, verb.undone_record)}
 

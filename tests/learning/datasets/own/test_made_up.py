@@ -14,8 +14,8 @@ from emulator.learning.models.task import Task
 from emulator.plugins import python_file
 from tests.fakes.installing.doc_blocks import blocks
 from tests.fakes.typed_commands import Emulate
+from tests.layers import ROOT
 
-ROOT = Path(__file__).parents[4]
 MADE_UP = ROOT / "scenarios" / "own" / "made_up.py"
 
 

@@ -11,6 +11,7 @@ from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.engine.cleanup import labels
 from emulator.scenario import demand, load
 from emulator.world.roles import EVALUATOR, SERVER
+from tests.layers import ROOT
 
 MARKS = labels("abc123", "pair", "/runs/pair/1", "/locks/abc123", "device", "far")
 WANTED = spec.Container(
@@ -158,7 +159,6 @@ def test_no_profile_no_limits() -> None:
 
 # -- the smallest world by hand --------------------------------------------------------------------
 
-ROOT = Path(__file__).parents[4]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 
 

@@ -24,8 +24,8 @@ from emulator.errors import DeploymentError, HostError
 from emulator.runtimes.docker.engine.client import connect
 from emulator.runtimes.docker.images import libraries, node_image
 from emulator.runtimes.docker.images.build import build, packed
+from tests.layers import ROOT
 
-ROOT = Path(__file__).parents[4]
 TENSORFLOW = libraries._tensorflow()[1]
 
 

@@ -11,8 +11,9 @@ import pytest
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import load
 from tests.fakes.virtual_world import Onlooker
+from tests.layers import ROOT
 
-FILE = Path(__file__).parents[4] / "scenarios" / "byzantine.yaml"
+FILE = ROOT / "scenarios" / "byzantine.yaml"
 SHORT = ("training.batch_size=32", "stop={updates: 1000}", "evaluate.every=1000")
 
 

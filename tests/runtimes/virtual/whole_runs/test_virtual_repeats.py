@@ -11,6 +11,7 @@ from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import load
 from tests.fakes.virtual.overlapping_faults import OVERLAPPING, SERVER, Played, happened
 from tests.fakes.virtual_world import SCENARIO, Onlooker, digits, played
+from tests.layers import ROOT
 
 HOME = """
 description: Drops out at random.
@@ -209,7 +210,7 @@ def test_no_order_of_a_set_shows_in_the_log(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=Path(__file__).parents[4],
+            cwd=ROOT,
         )
         assert not done.returncode, done.stderr
         found.add(done.stdout)
