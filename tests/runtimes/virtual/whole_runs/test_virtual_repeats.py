@@ -165,13 +165,10 @@ def test_one_more_device_changes_nobody_elses_luck(tmp_path: Path) -> None:
 PLAYS = """
 import sys
 from hashlib import sha256
-import os
-import subprocess
-import sys
 from pathlib import Path
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
-from tests.fakes import random_failures
+from tests.fakes.virtual import random_failures
 from tests.fakes.virtual_world import Onlooker
 from tests.runtimes.virtual.whole_runs.test_virtual_repeats import LATE_ROUNDS
 for number, text in enumerate([LATE_ROUNDS, *map(random_failures.scenario, (2, 5, 11, 14))]):
