@@ -10,6 +10,9 @@ from ..shaping.features import DELAYS
 from .prepare.completed_words import run_names, scenario_files, scenario_keys
 
 FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenario_files)
+OPTIONAL_FILE = click.argument(
+    "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
+)
 RUN = click.argument("run", shell_complete=run_names)
 """Argument of a run: its folder, its id or its scenario."""
 
@@ -50,6 +53,22 @@ OUT_OPTION = partial(
     click.option, "--out", type=click.Path(path_type=Path), default=None, metavar="FOLDER"
 )
 """Option of an output folder; call it with the `help` of the command."""
+FIGURE_OPTION = partial(
+    click.option,
+    "--figure",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.png",
+)
+"""Option of a picture; call it with the `help` of the command."""
+COSTS_OPTION = partial(
+    click.option, "--costs", type=click.Path(path_type=Path), metavar="COSTS.json"
+)
+"""Option of a file of costs; call it with the `help` of the command."""
+CORES_OPTION = partial(click.option, "--cores", type=click.IntRange(min=1), metavar="N")
+"""Option of the number of runs side by side; call it with the `help` of the command."""
+REPORT_OPTION = click.option(
+    "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
+)
 TRUST_OPTION = click.option(
     "--trust",
     is_flag=True,

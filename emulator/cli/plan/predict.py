@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import counted
-from ..options import JSON_OPTION, ON, SET
+from ..options import COSTS_OPTION, FIGURE_OPTION, JSON_OPTION, ON_OPTION, OPTIONAL_FILE, SET
 from ..output import console, emit, table
-from ..prepare.completed_words import scenario_files
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
 
@@ -19,34 +18,23 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Predict how often compute groups update the model, without a run.")
-@click.argument(
-    "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
-)
+@OPTIONAL_FILE
 @SET
 @click.option(
     "--groups",
     metavar="G,G,…",
     help="Numbers of groups, for example 1,2,4. By default the divisors of the number of devices.",
 )
-@click.option(
-    "--costs",
-    type=click.Path(path_type=Path),
-    metavar="COSTS.json",
+@COSTS_OPTION(
     help="Predict from these times instead of a scenario.",
 )
-@click.option(
-    "--on",
-    type=click.Choice(list(ON)),
+@ON_OPTION(
     default="virtual",
-    show_default=True,
     help="docker: take computing times from this host's calibration, as containers ignore the "
     "scenario's section virtual.",
 )
 @JSON_OPTION
-@click.option(
-    "--figure",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.png",
+@FIGURE_OPTION(
     help="Draw a chart of both predictions into this file.",
 )
 def predict(

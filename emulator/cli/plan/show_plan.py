@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import FILE, JSON_OPTION, SET
+from ..options import FIGURE_OPTION, FILE, JSON_OPTION, SET
 from ..output import console, emit, table
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
     from ...scenario.timeline.fault_plan import FaultPlan
 
-FIGURE_OPTION = click.option(
-    "--figure",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.png",
-    help="Draw the faults, devices × time, into this file.",
-)
+FAULTS_FIGURE = FIGURE_OPTION(help="Draw the faults, devices × time, into this file.")
 UNTIL_OPTION = click.option(
     "--until", metavar="TIME", help="Show the faults that begin before TIME, for example 10min."
 )
@@ -35,7 +30,7 @@ UNTIL_OPTION = click.option(
 @click.option("--seed", type=int, metavar="N", help="Compile with this seed.")
 @UNTIL_OPTION
 @JSON_OPTION
-@FIGURE_OPTION
+@FAULTS_FIGURE
 def plan(
     file: Path,
     overrides: tuple[str, ...],

@@ -11,7 +11,7 @@ from ..output import console, emit, table
 from ..prepare.completed_words import profile_names
 from ..read.pages import check_figure, figure_drawn
 from .show_plan import (
-    FIGURE_OPTION,
+    FAULTS_FIGURE,
     UNTIL_OPTION,
     draw_plan,
     print_plan,
@@ -37,7 +37,7 @@ _TITLES = {
 )
 @UNTIL_OPTION
 @JSON_OPTION
-@FIGURE_OPTION
+@FAULTS_FIGURE
 def profiles(
     what: str | None, seed: int, until: str | None, as_json: bool, figure: Path | None
 ) -> None:

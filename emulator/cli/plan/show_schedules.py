@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import suggestion
-from ..options import JSON_OPTION, SET
+from ..options import COSTS_OPTION, FIGURE_OPTION, JSON_OPTION, OPTIONAL_FILE, SET
 from ..output import console, emit, tell_step
-from ..prepare.completed_words import group_names, scenario_files
+from ..prepare.completed_words import group_names
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
 
@@ -22,9 +22,7 @@ MOST_DEVICES = 20
 
 
 @click.command(short_help="Plan pulls and pushes by layers, by every schedule, without a run.")
-@click.argument(
-    "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
-)
+@OPTIONAL_FILE
 @SET
 @click.option(
     "--device",
@@ -38,17 +36,11 @@ MOST_DEVICES = 20
     metavar="N",
     help="Plan for mini-batches of N examples; a virtual.step of the file is scaled in proportion.",
 )
-@click.option(
-    "--costs",
-    type=click.Path(path_type=Path),
-    metavar="COSTS.json",
+@COSTS_OPTION(
     help="Plan for these costs instead of the scenario's; FILE may then be left out.",
 )
 @JSON_OPTION
-@click.option(
-    "--figure",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.png",
+@FIGURE_OPTION(
     help="Draw a Gantt chart of every plan into this file.",
 )
 def schedule(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..options import JSON_OPTION
+from ..options import FIGURE_OPTION, JSON_OPTION
 from ..output import console, emit, table
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
@@ -53,10 +53,7 @@ _AUTO, _FORMATS = "auto", ("mahimahi", "csv", "cooked", "5g")
     help="Print the trace in this format instead of its statistics.",
 )
 @JSON_OPTION
-@click.option(
-    "--figure",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.png",
+@FIGURE_OPTION(
     help="Draw rate, delay and loss over time into this file.",
 )
 def trace(

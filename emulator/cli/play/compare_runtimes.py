@@ -10,7 +10,7 @@ import click
 
 from ...machine.made_files import filling
 from ..options import ON
-from ..output import emit, enduring, warn
+from ..output import emit, enduring, tell_step, warn
 from ..read.analysis_package import analysis
 from ..read.pages import drawable, page_files, runs_readable, short
 from .run import EXIT_CODES, watched
@@ -86,7 +86,7 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
         training.trainable,
         dealt_sizes(scenario)[0],
         training.codec,
-        lambda step: click.echo(f"{step} ...", err=True),
+        tell_step,
         error_feedback=training.error_feedback,
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...runs.cancel import canceling
-from ..options import JSON_OPTION, RUN, RUNS_OPTION, SHAPING_OPTION
+from ..options import JSON_OPTION, REPORT_OPTION, RUN, RUNS_OPTION, SHAPING_OPTION
 from ..output import enduring
 from .run import conclude, show
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 @RUN
 @SHAPING_OPTION
 @RUNS_OPTION
-@click.option(
-    "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
-)
+@REPORT_OPTION
 @JSON_OPTION
 @enduring()
 def resume(run: str, shaping: "Delay | None", runs: Path, report: bool, as_json: bool) -> None:

@@ -10,7 +10,16 @@ import click
 
 from ...runs.cancel import canceling
 from ...runs.folder import RunFolder
-from ..options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
+from ..options import (
+    FILE,
+    JSON_OPTION,
+    ON,
+    ON_OPTION,
+    REPORT_OPTION,
+    RUNS_OPTION,
+    SET,
+    SHAPING_OPTION,
+)
 from ..output import console, emit, enduring, warn
 from ..prepare.completed_words import run_names
 from ..read.pages import ended, page, short
@@ -51,9 +60,7 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
     "tensorboard/ of the run's folder if no FOLDER follows. Give FILE before it.",
 )
 @RUNS_OPTION
-@click.option(
-    "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
-)
+@REPORT_OPTION
 @JSON_OPTION
 @enduring()
 def run(

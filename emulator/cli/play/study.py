@@ -1,11 +1,10 @@
 """`emulate study`: play a paper's comparison in virtual time, on all cores."""
 
-import sys
 from pathlib import Path
 
 import click
 
-from ...runs.cancel import Canceled, canceling
+from ..options import CORES_OPTION
 from ..output import console
 from ..prepare.completed_words import study_names
 from ..read.analysis_package import analysis
@@ -20,10 +19,7 @@ from ..read.pages import runs_readable
     metavar="FOLDER",
     help="Folder for the study's runs; runs/studies/NAME if not given.",
 )
-@click.option(
-    "--cores",
-    type=click.IntRange(min=1),
-    metavar="N",
+@CORES_OPTION(
     help="Number of runs to play side by side; the number of cores if not given.",
 )
 @click.option(
@@ -48,7 +44,7 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
     """
     from ...machine.host import Host
     from ...sweeps.studies import STUDIES, play
-    from ..watching.sweep_views import sweep_view
+    from ..watching.sweep_views import shown
 
     if name not in STUDIES:
         raise click.BadParameter(f"{name!r} is not {' or '.join(STUDIES)}", param_hint="'NAME'")
@@ -57,13 +53,9 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
         with runs_readable():
             analysis("papers").check(name, docs)
     out = out or Path("runs/studies") / name
-    try:
-        with sweep_view(console(stderr=True), every=120) as view, canceling():
-            view.progress(f"{chosen.about}: into {out}")
-            play(chosen, out, cores or Host.here().cores, view)
-    except Canceled:
-        print(f"emulate: interrupted: the same command goes on in {out}", file=sys.stderr)
-        sys.exit(130)
+    with shown(console(stderr=True), f"the same command goes on in {out}", every=120) as view:
+        view.progress(f"{chosen.about}: into {out}")
+        play(chosen, out, cores or Host.here().cores, view)
     if docs:
         with runs_readable():
             for made in analysis("papers").publish(out, docs):

@@ -1,15 +1,13 @@
 """`emulate sweep`: play a grid of scenarios in virtual time."""
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...runs.cancel import Canceled, canceling
-from ..options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
+from ..options import CORES_OPTION, FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from ..output import console, emit, enduring, table, warn
 from ..read.pages import short
 
@@ -51,11 +49,7 @@ _COSTS: dict[str, tuple[str, Callable[[float], str]]] = {
 )
 @SET
 @OUT_OPTION(help="Folder of the sweep; RUNS/sweeps/NAME-DIGEST if not given.")
-@click.option(
-    "--cores",
-    type=click.IntRange(min=1),
-    default=None,
-    metavar="N",
+@CORES_OPTION(
     help="Number of points to play at the same time; the number of cores if not given.",
 )
 @click.option(
@@ -104,7 +98,7 @@ def sweep(
     from ...sweeps import Grid, folder_name
     from ...sweeps import sweep as play
     from ...sweeps.preparation import warned
-    from ..watching.sweep_views import sweep_view
+    from ..watching.sweep_views import shown
     from ..watching.tensorboard_view import SweepEvents, write_events
 
     grid = Grid(file, overrides, over, seeds)
@@ -112,15 +106,11 @@ def sweep(
     out = out or runs / "sweeps" / folder_name(points)
     cores = cores or Host.here().cores
     warn(warned(points))
-    try:
-        with sweep_view(console(stderr=as_json)) as view, canceling():
-            view.progress(f"{counted(len(points), 'point')} into {short(out)}")
-            shown = SweepEvents(view) if tensorboard else view
-            finished = play(points, out, cores, shown, about=grid.plain())
-    except Canceled:
-        where = f"finished points are in {short(out)}; the same command plays the others"
-        click.echo(f"emulate: interrupted: {where}", err=True)
-        sys.exit(130)
+    rest = f"finished points are in {short(out)}; the same command plays the others"
+    with shown(console(stderr=as_json), rest) as view:
+        view.progress(f"{counted(len(points), 'point')} into {short(out)}")
+        told = SweepEvents(view) if tensorboard else view
+        finished = play(points, out, cores, told, about=grid.plain())
     if tensorboard:  # also for points of an earlier call
         for point in finished:
             write_events(point)

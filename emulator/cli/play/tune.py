@@ -1,14 +1,21 @@
 """`emulate tune`: choose compute groups, momentum and learning rate by Omnivore's Algorithm 1."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...runs.cancel import Canceled, canceling
-from ..options import FILE, JSON_OPTION, ON_OPTION, OUT_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
+from ..options import (
+    CORES_OPTION,
+    FILE,
+    JSON_OPTION,
+    ON_OPTION,
+    OUT_OPTION,
+    RUNS_OPTION,
+    SET,
+    SHAPING_OPTION,
+)
 from ..output import console, emit, enduring, table, warn
 from ..read.analysis_package import analysis
 from ..read.pages import drawable, short
@@ -105,10 +112,7 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
 )
 @click.option("--seed", type=int, help="Seed in place of the scenario's.")
 @OUT_OPTION(help="Folder of the probes and results; RUNS/tune/NAME-DIGEST if not given.")
-@click.option(
-    "--cores",
-    type=click.IntRange(min=1),
-    metavar="N",
+@CORES_OPTION(
     help="Number of probes to play at the same time in virtual time; the number of cores if not "
     "given. Changes no result.",
 )
@@ -157,7 +161,7 @@ def tune(
     from ...scenario import load
     from ...sweeps.sweep_folder import opened
     from ...sweeps.tuning import TuneOptions, check
-    from ..watching.sweep_views import sweep_view
+    from ..watching.sweep_views import shown
     from .run import player
 
     scenario = load(file, overrides if seed is None else (*overrides, f"seed={seed}"))
@@ -168,15 +172,11 @@ def tune(
     out = out or runs / "tune" / _folder_name(
         scenario, options, " ".join(filter(None, (on, shaping)))
     )
-    try:
-        with sweep_view(console(stderr=as_json)) as view, canceling(), opened(out) as folder:
-            view.progress(f"into {short(out)}")
-            trials = play if on == "docker" else None
-            tuned = _play(scenario, options, folder, view, trials, cores or Host.here().cores)
-    except Canceled:
-        where = f"finished trials are in {short(out)}; the same command goes on"
-        click.echo(f"emulate: interrupted: {where}", err=True)
-        sys.exit(130)
+    rest = f"finished trials are in {short(out)}; the same command goes on"
+    with shown(console(stderr=as_json), rest) as view, opened(out) as folder:
+        view.progress(f"into {short(out)}")
+        trials = play if on == "docker" else None
+        tuned = _play(scenario, options, folder, view, trials, cores or Host.here().cores)
     with drawable(out):
         drawn = analysis("pictures.tunings").draw(out / "tuning.json", out / "probes.png")
     files = {"table": out / "table.csv", "figure": drawn, "tuned": tuned.scenario}

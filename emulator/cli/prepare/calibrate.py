@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ..options import JSON_OPTION, SET
+from ..options import JSON_OPTION, OPTIONAL_FILE, SET
 from ..output import console, emit, table, tell_step
-from .completed_words import scenario_files, values_of
+from .completed_words import values_of
 
 if TYPE_CHECKING:
     from ...codecs import AnyCodec
@@ -21,9 +21,7 @@ MOST_EXAMPLES = 60_000
 
 
 @click.command(short_help="Measure the time of a training step on a core of this host.")
-@click.argument(
-    "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
-)
+@OPTIONAL_FILE
 @click.option(
     "--model",
     metavar="NAME",

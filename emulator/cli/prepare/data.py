@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..options import JSON_OPTION
+from ..options import FIGURE_OPTION, JSON_OPTION
 from ..output import console, emit
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
@@ -48,10 +48,7 @@ if TYPE_CHECKING:
     "scenario, any of its keys. Repeatable.",
 )
 @click.option("--again", is_flag=True, help="Read FILE again, though the cache has its examples.")
-@click.option(
-    "--figure",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.png",
+@FIGURE_OPTION(
     help="Draw the split into this file; NAME-split.png without it. No file is replaced but an "
     "earlier picture of `emulate`.",
 )

@@ -1,15 +1,19 @@
 """Views of a sweep or a tuning: a live panel on a terminal, plain lines elsewhere."""
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
 from rich.console import Console
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from ...runs.cancel import Canceled, canceling
 from .progress import span
 
 if TYPE_CHECKING:
@@ -104,9 +108,23 @@ class LiveSweepView:
         self._live.stop()
 
 
-def sweep_view(out: Console, every: float = 30.0) -> PlainSweepView | LiveSweepView:
-    """Return the view for `out`; the plain one tells of the progress every `every` seconds."""
-    return LiveSweepView(out) if out.is_terminal else PlainSweepView(out, every)
+@contextmanager
+def shown(
+    out: Console, interrupted: str, every: float = 30.0
+) -> Iterator[PlainSweepView | LiveSweepView]:
+    """Show on `out` what the block plays; off a terminal, tell its progress every `every` seconds.
+
+    A signal ends the block and the command, with exit code 130, after the words `interrupted`.
+    """
+    try:
+        with (
+            LiveSweepView(out) if out.is_terminal else PlainSweepView(out, every) as view,
+            canceling(),
+        ):
+            yield view
+    except Canceled:
+        click.echo(f"emulate: interrupted: {interrupted}", err=True)
+        sys.exit(130)
 
 
 def summary(now: "Standing") -> str:

@@ -182,8 +182,7 @@ def _local_work(synchronization: AnySynchronization) -> str:
 
 def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:
     """Yield index, name and device names of each group with a readable name and count."""
-    groups = document.at(("devices",))
-    for index in range(len(groups) if isinstance(groups, list) else 0):
+    for index, _ in enumerate(document.entries(("devices",))):
         name = document.at(("devices", index, "name"))
         count = document.at(("devices", index, "count"))
         if not isinstance(name, str):

@@ -1,6 +1,6 @@
 """A document: plain data, with file and line of every value, and the mistakes in the data."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -89,6 +89,20 @@ class Document:
             except (LookupError, TypeError):
                 return None
         return value
+
+    def entries(self, address: Address, kind: type = object) -> Iterator[tuple[Address, Any]]:
+        """Yield the entries of the list at `address` that are of `kind`, with their addresses."""
+        values = self.at(address)
+        for number, value in enumerate(values if isinstance(values, list) else ()):
+            if isinstance(value, kind):
+                yield (*address, number), value
+
+    def faults(self) -> Iterator[tuple[Address, dict[str, Any]]]:
+        """Yield the mappings among the scenario's faults, then in the profiles of its devices."""
+        yield from self.entries(("faults",), dict)
+        for group, _ in self.entries(("devices",)):
+            for profile, _ in self.entries((*group, "failures")):
+                yield from self.entries((*profile, "faults"), dict)
 
     def mark(self, address: Address) -> Mark:
         """Return the mark of the value at `address`, or of the innermost value around it that has

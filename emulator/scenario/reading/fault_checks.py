@@ -1,6 +1,6 @@
 """Checks of faults across several keys: keys that do not fit together, and targets."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from ...errors import counted, shortened, suggestion
@@ -21,19 +21,19 @@ def check_faults(document: Document, groups: list[tuple[int, str, tuple[str, ...
     `groups` has index, name and device names of each group.
     """
     known = list(dict.fromkeys(node for _, name, devices in groups for node in (name, *devices)))
-    for address, fault in _entries(document, ("faults",)):
+    for address, fault in document.entries(("faults",), dict):
         _keys_fit(document, address, fault, aimed=True)
         _targets_exist(document, address, fault.get("nodes"), known)
         if "count" in fault:
             _enough_targets(document, address, fault, len(_named(fault.get("nodes"), groups)))
     bearers: dict[str, int] = {}
     for index, _, devices in groups:
-        for _, profile in _entries(document, ("devices", index, "failures")):
+        for _, profile in document.entries(("devices", index, "failures"), dict):
             name = str(profile.get("name"))
             bearers[name] = bearers.get(name, 0) + len(devices)
     for index, _, _ in groups:
-        for address, profile in _entries(document, ("devices", index, "failures")):
-            for at, fault in _entries(document, (*address, "faults")):
+        for address, profile in document.entries(("devices", index, "failures"), dict):
+            for at, fault in document.entries((*address, "faults"), dict):
                 _keys_fit(document, at, fault, aimed=False)
                 _enough_targets(document, at, fault, bearers[str(profile.get("name"))])
 
@@ -50,14 +50,6 @@ def check_batteries(document: Document, scenario: Scenario) -> None:
         f"gives {name} a second battery, beside that of {where}: a device has one: leave one of "
         "the two out, or name other devices",
     )
-
-
-def _entries(document: Document, address: Address) -> Iterator[tuple[Address, dict[str, Any]]]:
-    """Yield the mappings in the list at `address`, with their addresses."""
-    entries = document.at(address)
-    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if isinstance(entry, dict):
-            yield (*address, number), entry
 
 
 def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, aimed: bool) -> None:

@@ -165,7 +165,7 @@ _PLACE = ("bottlenecks",)
 
 def check_keys(document: Document) -> None:
     """Add a mistake for each key of a link that a bottleneck does not have."""
-    for address, _ in _entries(document):
+    for address, _ in document.entries(_PLACE, dict):
         for way in ("up", "down"):
             side = document.at((*address, way))
             for key in side if isinstance(side, dict) else ():
@@ -189,7 +189,7 @@ def check_bottlenecks(
         name: f"devices[{index}]" for index, group, names in groups for name in (group, *names)
     }
     behind: dict[str, Address] = {}
-    for address, entry in _entries(document):
+    for address, entry in document.entries(_PLACE, dict):
         name = entry.get("name")
         if isinstance(name, str):
             if owner := taken.get(name):
@@ -201,14 +201,6 @@ def check_bottlenecks(
         for index, member in enumerate(members if isinstance(members, list) else ()):
             if isinstance(member, str):
                 _member(document, (*address, "members", index), member, known, behind)
-
-
-def _entries(document: Document) -> Iterator[tuple[Address, dict[str, Any]]]:
-    """Yield the mappings in the list of bottlenecks, with their addresses."""
-    entries = document.at(_PLACE)
-    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if isinstance(entry, dict):
-            yield (*_PLACE, number), entry
 
 
 def _limits(document: Document, address: Address, entry: dict[str, Any]) -> None:

@@ -99,24 +99,15 @@ def link_sides(document: Document) -> Iterator[Address]:
 
 def _device_sides(document: Document) -> Iterator[Address]:
     """Yield the addresses of the sides of the devices' links."""
-    groups = document.at(("devices",))
-    for index in range(len(groups) if isinstance(groups, list) else 0):
-        yield from _sides(document, ("devices", index, "link"))
+    for group, _ in document.entries(("devices",)):
+        yield from _sides(document, (*group, "link"))
 
 
 def _constant_sides(document: Document) -> Iterator[Address]:
     """Yield the addresses of the sides of the server's link and of the faults' links."""
     yield from _sides(document, ("server", "link"))
-    lists: list[Address] = [("faults",)]
-    groups = document.at(("devices",))
-    for index in range(len(groups) if isinstance(groups, list) else 0):
-        failures = document.at(("devices", index, "failures"))
-        for number in range(len(failures) if isinstance(failures, list) else 0):
-            lists.append(("devices", index, "failures", number, "faults"))
-    for address in lists:
-        faults = document.at(address)
-        for number in range(len(faults) if isinstance(faults, list) else 0):
-            yield from _sides(document, (*address, number, "link"))
+    for fault, _ in document.faults():
+        yield from _sides(document, (*fault, "link"))
 
 
 def _sides(document: Document, link: Address) -> Iterator[Address]:
@@ -256,9 +247,8 @@ def _split(
             del trace["files"]
             trace["file"] = files[name]
     for section, key in (("faults", "nodes"), ("bottlenecks", "members")):
-        entries = document.at((section,))
-        for entry in entries if isinstance(entries, list) else ():
-            listed = entry.get(key) if isinstance(entry, dict) else None
+        for _, entry in document.entries((section,), dict):
+            listed = entry.get(key)
             if isinstance(listed, list):
                 spread = [names if each == whole else (each,) for each in listed]
                 entry[key] = [name for each in spread for name in each]

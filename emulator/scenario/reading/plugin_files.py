@@ -84,18 +84,10 @@ def plugin_kind(value: Any) -> Any:
 def plugin_places(document: Document) -> Iterator[Address]:
     """Yield the addresses of the values that can be plugins."""
     yield from (("training", part) for part in PARTS)
-    yield from _entries(document, ("faults",))
-    yield from _entries(document, ("report", "figures"))
-    for device in _entries(document, ("devices",)):
-        for profile in _entries(document, (*device, "failures")):
-            yield from _entries(document, (*profile, "faults"))
-
-
-def _entries(document: Document, address: Address) -> Iterator[Address]:
-    """Yield the addresses of the entries of the list at `address`, if there is one."""
-    values = document.at(address)
-    for index in range(len(values) if isinstance(values, list) else 0):
-        yield (*address, index)
+    lists: list[Address] = [("faults",), ("report", "figures")]
+    for group, _ in document.entries(("devices",)):
+        lists += ((*at, "faults") for at, _ in document.entries((*group, "failures")))
+    yield from (at for each in lists for at, _ in document.entries(each))
 
 
 _CODEC = ("training", "codec")

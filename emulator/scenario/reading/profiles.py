@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ...errors import shortened, suggestion
 from ...machine.shipped_files import profile_folders
@@ -78,7 +78,7 @@ def inline(document: Document, library: Library, towards: Address | None = None)
         return _contents(read(file), kind, file.stem)
 
     # a failure profile may name link presets in its turn: its contents are there by then
-    for address, kind in chain(list(_uses(document.data)), _uses_of_faults(document.data)):
+    for address, kind in chain(list(_uses(document)), _uses_of_faults(document)):
         name = document.at(address)
         on_the_way = towards is None or address == towards[: len(address)] != towards
         if not isinstance(name, str) or not on_the_way:
@@ -127,43 +127,19 @@ def _contents(document: Document, kind: Kind, name: str) -> Document:
     return document
 
 
-def _uses(data: Any) -> Iterator[tuple[Address, Kind]]:
-    """Yield the addresses at which the scenario `data` may name a profile, with the kinds."""
-    scenario = data if isinstance(data, dict) else {}
-    if isinstance(scenario.get("server"), dict):
+def _uses(document: Document) -> Iterator[tuple[Address, Kind]]:
+    """Yield the addresses at which `document` may name a profile, with the kinds."""
+    if isinstance(document.at(("server",)), dict):
         yield ("server", "link"), "links"
-    training = scenario.get("training")
-    model = training.get("model") if isinstance(training, dict) else None
+    model = document.at(("training", "model"))
     if isinstance(model, dict) and "layers" in model:
         yield ("training", "model", "layers"), "networks"
-    groups = scenario.get("devices")
-    for index, group in enumerate(groups if isinstance(groups, list) else ()):
-        if not isinstance(group, dict):
-            continue
-        yield ("devices", index, "profile"), "devices"
-        yield ("devices", index, "link"), "links"
-        failures = group.get("failures")
-        for number in range(len(failures) if isinstance(failures, list) else 0):
-            yield ("devices", index, "failures", number), "failures"
+    for group, _ in document.entries(("devices",), dict):
+        yield (*group, "profile"), "devices"
+        yield (*group, "link"), "links"
+        yield from ((profile, "failures") for profile, _ in document.entries((*group, "failures")))
 
 
-def _uses_of_faults(data: Any) -> Iterator[tuple[Address, Kind]]:
-    """Yield the addresses at which the faults of the scenario `data` may name a link preset."""
-    scenario = data if isinstance(data, dict) else {}
-    yield from _links_in((), scenario)
-    for index, group in enumerate(_list(scenario, "devices")):
-        for number, profile in enumerate(_list(group, "failures")):
-            yield from _links_in(("devices", index, "failures", number), profile)
-
-
-def _links_in(holder: Address, section: Any) -> Iterator[tuple[Address, Kind]]:
-    """Yield the addresses of the links in the list `faults` of `section`, which is at `holder`."""
-    for number, fault in enumerate(_list(section, "faults")):
-        if isinstance(fault, dict) and "link" in fault:
-            yield (*holder, "faults", number, "link"), "links"
-
-
-def _list(section: Any, key: str) -> list[Any]:
-    """Return the list under `key` of `section`, or an empty list for a missing key."""
-    values = section.get(key) if isinstance(section, dict) else None
-    return values if isinstance(values, list) else []
+def _uses_of_faults(document: Document) -> Iterator[tuple[Address, Kind]]:
+    """Yield the addresses at which the faults of `document` may name a link preset."""
+    yield from (((*at, "link"), "links") for at, fault in document.faults() if "link" in fault)

@@ -65,11 +65,8 @@ def _kept(text: str, document: Document) -> str:
 
 def _is_device(name: str, document: Document) -> bool:
     """Return whether a group of `document` has a device called `name`."""
-    groups = document.at(("devices",))
     whole, _, number = name.rpartition("-")
-    for group in groups if isinstance(groups, list) else ():
-        if not isinstance(group, dict):
-            continue
+    for _, group in document.entries(("devices",), dict):
         count = group.get("count")
         if count is None and group.get("name") == name:
             return True
@@ -224,14 +221,6 @@ def _is_number(value: Any) -> bool:
 
 def _uses(document: Document) -> Iterator[Address]:
     """Yield the addresses at which a fault of `document` may name a trace."""
-    lists: list[Address] = [("faults",)]
-    groups = document.at(("devices",))
-    for index in range(len(groups) if isinstance(groups, list) else 0):
-        failures = document.at(("devices", index, "failures"))
-        for number in range(len(failures) if isinstance(failures, list) else 0):
-            lists.append(("devices", index, "failures", number, "faults"))
-    for address in lists:
-        faults = document.at(address)
-        for number, fault in enumerate(faults if isinstance(faults, list) else ()):
-            if isinstance(fault, dict) and fault.get("kind") == "availability":
-                yield (*address, number, "trace")
+    for fault, keys in document.faults():
+        if keys.get("kind") == "availability":
+            yield (*fault, "trace")
