@@ -20,7 +20,7 @@ SYNCHRONIZATIONS = (
 AGGREGATIONS = ("mean", "mean", "mean", "median", "{kind: trimmed-mean, trim: 25%}", "norm-clip")
 KINDS = {
     *("availability", "byzantine", "churn", "corrupt", "crash", "degrade", "energy", "flap"),
-    *("leave", "memory", "partition", "pause", "server-crash", "slow", "straggler"),
+    *("leave", "memory", "overheat", "partition", "pause", "server-crash", "slow", "straggler"),
 }
 """Kinds of faults that scenarios have."""
 PULLS = ("dense", "{kind: delta, values: f32}", "{kind: dense, values: f16}")
@@ -104,6 +104,7 @@ def _fault(dice: Random) -> str:
         "slow": ", factor: 30%",
         "straggler": f", delay: {_law(dice, 0.2)}",
         "memory": ", takes: 60%",
+        "overheat": ", heats: 500ms, cools: 1s",
         "degrade": ", rate: 30%, delay: 50ms",
         "corrupt": ", messages: 30%",
         "byzantine": f", lie: {dice.choice(['sign-flip', 'noise', 'replay', 'same-value'])}",
