@@ -6,8 +6,9 @@ import pytest
 
 from analysis import read
 from tests.containers import quickstart
-from tests.containers.conftest import ROOT, TINY
+from tests.containers.conftest import TINY
 from tests.containers.host_pace import at_most_twice, pace, wait
+from tests.layers import ROOT
 
 pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(900)]
 

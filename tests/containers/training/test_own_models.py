@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 
 from emulator.plugins import python_file
-from tests.containers.conftest import ROOT, Outcome
+from tests.containers.conftest import Outcome
+from tests.layers import ROOT
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(240)]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.containers.conftest import ROOT, TINY
+from tests.containers.conftest import TINY
 from tests.containers.training.device_memory import MemoryWatch
+from tests.layers import ROOT
 
 pytestmark = [
     pytest.mark.docker,
