@@ -14,6 +14,7 @@ from ..core.server.parameter_server import GATHERING
 from ..costs.compute_groups import compute_groups
 from ..costs.exchange import lower_bounds
 from ..errors import counted, first_of
+from ..learning.datasets.split import Iid, Mixture, Shards
 from ..scenario.demand import boot_time
 from ..scenario.model import Scenario
 from ..scenario.sections.devices import Group
@@ -21,6 +22,8 @@ from ..scenario.timeouts import largest_at_the_cut
 from ..schedules import Sequential
 from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD
 from ..units import Seconds, Share
+from ..world.cpu_quota import least_seconds
+from ..world.laws import Fixed, Uniform
 from .finding import Finding, StepTime, warning
 
 SYNCHRONIZATION = "training.synchronization"
@@ -54,18 +57,17 @@ def late_groups(scenario: Scenario, step: StepTime | None) -> list[Finding]:
 def too_short(scenario: Scenario, step: StepTime | None) -> list[Finding]:
     """Return a warning if no device of `scenario` can make an update before `stop.time`.
 
-    `step` None counts as no time. A link that changes by itself counts as its fastest moment.
+    `step` None counts as no time. A link that changes by itself counts as its fastest moment, a
+    random time as its shortest draw, and a CPU quota as a budget that is whole at the beginning.
     """
     if scenario.stop.time is None:
         return []
-    training = scenario.training
-    # layers are computed while others travel, and a group deals its mini-batch over its devices
-    apart = training.cutting == Sequential() and not isinstance(
-        training.synchronization, ComputeGroups
-    )
-    batch = step.seconds * scenario.mean_batches if step and apart else 0.0
+    batch = _least_work(scenario, step) if step else 0.0
     bounds = lower_bounds(scenario, first=True)
-    times = {g.name: batch / g.core + bounds[g.name].seconds() for g in scenario.devices}
+    times = {
+        group.name: least_seconds(batch, group.core) + bounds[group.name].seconds()
+        for group in scenario.devices
+    }
     fastest = min(times, key=times.__getitem__)
     if times[fastest] <= scenario.stop.time:
         return []
@@ -197,6 +199,29 @@ def _late_answers(scenario: Scenario) -> Iterable[Finding]:
                 f"of {group.name} are lost: make its link faster, or batch_size smaller"
             )
             yield Finding("warning", "training.fully_connected", text)
+
+
+def _least_work(scenario: Scenario, step: StepTime) -> float:
+    """Return a lower bound on the seconds of a whole core for which a device computes an update."""
+    training = scenario.training
+    # layers are computed while others travel, or at the server; a group deals its mini-batch over
+    # its devices
+    if (
+        training.cutting != Sequential()
+        or training.cut is not None
+        or isinstance(training.synchronization, ComputeGroups)
+    ):
+        return 0.0
+    match scenario.virtual.step:
+        case None:
+            shortest = step.seconds
+        case Fixed(time) | Uniform((time, _)):
+            shortest = time
+        case _:
+            return 0.0
+    if isinstance(training.split, Iid | Mixture | Shards):
+        return shortest * scenario.mean_batches
+    return shortest * training.local.batches(1, training.batch_size)  # a device may have so few
 
 
 def _work(scenario: Scenario) -> str:

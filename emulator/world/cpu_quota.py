@@ -5,6 +5,8 @@ for 20 ms at full speed and waits afterwards. That matters where a device mostly
 network: its short steps are not slowed down at all.
 """
 
+import math
+
 PERIOD = 0.1
 """Seconds; the kernel's default, and Docker's."""
 
@@ -29,6 +31,18 @@ def throttled(cpu: float | None, factor: float) -> float:
     Without a quota (None) the device has one core. The result is `LEAST` or more.
     """
     return max(LEAST, (1.0 if cpu is None else cpu) * factor)
+
+
+def least_seconds(work: float, share: float) -> float:
+    """Return the seconds that `work` takes at least under a quota of `share` of a core.
+
+    They are the fewest where the work begins with a whole budget, right before the next one.
+    """
+    allowance = min(1.0, share) * PERIOD
+    if share >= 1 or work <= 2 * allowance:
+        return work
+    whole = math.ceil((work - _ROUNDING) / allowance) - 2  # budgets between the first and the last
+    return allowance + whole * PERIOD + work - (1 + whole) * allowance
 
 
 class Quota:

@@ -96,6 +96,11 @@ stop: {time: 1min}
 devices:
   - {name: far, count: 5, link: lora}
 """
+NEAR = ("devices=[{name: near, count: 5}]", "virtual.step=30ms")
+"""Devices without links, whose steps take 30 ms."""
+CUT = (
+    "training={dataset: mnist, model: mnist-cnn, codec: dense, fully_connected: {place: server}}",
+)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +110,7 @@ devices:
         (("training.pull={kind: delta, values: f16}",), "about 160s"),
         (("training.algorithm=adacomp",), "about 110s"),
         (("devices[0].link=fios", "server.link.up.rate=5kbit"), "about 2min"),
-        (("devices[0].link=fios", "devices[0].profile={cpu: 1%}", "stop.time=2s"), "about 3.1s"),
+        (("devices[0].link=fios", "devices[0].profile={cpu: 1%}", "stop.time=2s"), "about 2.9s"),
     ],
 )
 def test_a_run_that_no_update_can_reach_is_told(overrides: tuple[str, ...], takes: str) -> None:
@@ -122,6 +127,14 @@ def test_a_run_that_no_update_can_reach_is_told(overrides: tuple[str, ...], take
         ("devices=[{name: far, link: lora}, {name: near}]",),
         ("devices[0].link.up.steps=[{at: 1s, rate: 1mbit}]", "stop.time=2min"),
         ("devices[0].link=fios", "devices[0].profile={cpu: 1%}", "training.schedule=dynacomm"),
+        (*NEAR, "devices[0].profile={cpu: 20%}", "stop.time=31ms"),  # a whole budget, and the next
+        (*NEAR, "virtual.step={exponential: 30ms}", "stop.time=5ms"),
+        (*NEAR, "virtual.step={uniform: [4ms, 56ms]}", "stop.time=5ms"),
+        (*NEAR, *CUT, "stop.time=25ms"),  # the server computes a part of the step
+        (
+            *(*NEAR, "training.algorithm=fedavg", "stop.time=31ms"),
+            "training.split={kind: quantity, alpha: 1}",
+        ),
     ],
 )
 def test_a_run_with_an_update_in_time_is_not(overrides: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.device.processor import packet_size, reception
 from emulator.units import Fraction, Rate
-from emulator.world.cpu_quota import PERIOD, Quota
+from emulator.world.cpu_quota import PERIOD, Quota, least_seconds
 from emulator.world.links.link import Side
 
 SEEN = {8e6: 0.044, 10e6: 0.035, 50e6: 0.0098, 200e6: 0.0071}
@@ -59,6 +59,14 @@ def test_a_rested_device_is_not_slowed_by_what_fits_its_budget() -> None:
 
 def test_long_work_takes_its_share_of_the_time() -> None:
     assert Quota(0.04).finish(0.0, 4.0) == pytest.approx(100.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.04, 0.2, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("work", [0.001, 0.008, 0.02, 0.04, 0.041, 0.1, 0.15, 0.4])
+def test_no_work_is_done_faster_than_from_the_end_of_a_period_on(share: float, work: float) -> None:
+    beginnings = [number * PERIOD / 500 for number in range(501)] + [(1 - share) * PERIOD]
+    times = [Quota(share).finish(began, work) - began for began in beginnings]
+    assert least_seconds(work, share) == pytest.approx(min(times))
 
 
 def test_work_runs_on_into_the_next_period() -> None:
