@@ -45,7 +45,9 @@ def misunderstood_parts(scenario: Scenario) -> list[Finding]:
     found = []
     if isinstance(training.dataset, OwnDataset):
         described = describe(training.dataset)
-        found += [warning("dataset", f"{described.name}: {note}") for note in described.notes]
+        found += [
+            warning("training.dataset", f"{described.name}: {note}") for note in described.notes
+        ]
     model = training.network if isinstance(training.model, str) else None
     if isinstance(model, OwnModel) and model.compiled:
         why = (
@@ -53,7 +55,7 @@ def misunderstood_parts(scenario: Scenario) -> list[Finding]:
             f"is {model.origin.loss}, the optimizer {training.optimizer.kind}: set training.loss "
             "and training.optimizer"
         )
-        found.append(warning("model", why))
+        found.append(warning("training.model", why))
     return found
 
 
@@ -87,7 +89,7 @@ def doubtful_plugins(scenario: Scenario) -> list[Finding]:
         if key == "synchronization":
             with suppress(PythonFileError), calling(type(plugin)):  # refused by `unfit_plugins`
                 if doubt := patience_doubt(plugin, members):
-                    doubts.append(warning(key, f"{plugin.kind}: {doubt}"))
+                    doubts.append(warning(f"training.{key}", f"{plugin.kind}: {doubt}"))
     return doubts
 
 

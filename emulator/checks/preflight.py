@@ -138,14 +138,20 @@ class Preflight:
 
     def require(self) -> DataSplit | None:
         """Return `split`. Raise a single error with the texts of `refusals`, if any."""
-        refusals = self.refusals
-        if not refusals:
-            return self.split
-        kinds = {type(error) for error in refusals}
-        kind = ScenarioError if ScenarioError in kinds else type(refusals[0])
-        if len(refusals) == 1:
-            raise kind(str(refusals[0]))
-        raise kind("this cannot be played here:\n" + "\n".join(map(str, refusals)))
+        refuse(self.refusals)
+        return self.split
+
+
+def refuse(refusals: Iterable[EmulatorError]) -> None:
+    """Raise a single error with the texts of `refusals`, equal ones once, if there are any."""
+    told = {str(error): error for error in refusals}
+    if not told:
+        return
+    kinds = [type(error) for error in told.values()]
+    kind = ScenarioError if ScenarioError in kinds else kinds[0]
+    if len(told) == 1:
+        raise kind(*told)
+    raise kind("this cannot be played here:\n" + "\n".join(told))
 
 
 def preflight(

@@ -69,7 +69,7 @@ def unfit_optimizer(scenario: Scenario) -> list[Finding]:
         f"{training.optimizer.kind}: the codec {training.codec.kind} presumes sgd: "
         f"{DGC.presumes_sgd}: leave the optimizer out, or choose another codec"
     )
-    return [warning("optimizer", why)]
+    return [warning("training.optimizer", why)]
 
 
 def unguarded_quarantine(scenario: Scenario) -> list[Finding]:

@@ -36,13 +36,12 @@ def agree(
     containers' run, to see whether the host's speed changed, and during the run, on the busy
     host: virtual time uses the measurement during the run.
     """
-    from ...checks.preflight import preflight, warnings
+    from ...checks.preflight import preflight, refuse, warnings
     from ...runtimes.docker.play_containers import require
     from ...scenario import load
 
     scenario = load(file, overrides)
-    for on in ("docker", "virtual"):
-        preflight(scenario, on).require()
+    refuse(why for on in ("docker", "virtual") for why in preflight(scenario, on).refusals)
     require()
     warn(text for on in ("docker", "virtual") for text in warnings(scenario, on))
     before = _calibrate(scenario) if scenario.virtual.open else None

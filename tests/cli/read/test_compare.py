@@ -153,6 +153,20 @@ def test_what_virtual_time_would_refuse_is_said_before_anything_is_played(
     assert both_runtimes["seeds"] == []
 
 
+def test_refusals_of_both_runtimes_are_said_at_once(
+    emulate: Emulate, both_runtimes: dict[str, Any]
+) -> None:
+    quota = "devices=[{name: a, profile: {cpu: 99900%}}]"
+    lists = (quota, "faults=[]", "stop={updates: 9, loss: 1}")
+    given = (word for each in (*lists, "virtual.learner=none") for word in ("--set", each))
+    result = emulate("compare", "--runtimes", scenario(Path.cwd()), *given)
+    first, wanted, goal = result.err.splitlines()
+    assert (result.code, first) == (2, "this cannot be played here:")
+    assert wanted.startswith("devices[0].profile.cpu: 99900% is more than")
+    assert goal == "stop.loss: with virtual.learner none nobody learns: leave it out"
+    assert both_runtimes["seeds"] == []
+
+
 def test_what_check_warns_of_is_said_once_before_anything_is_played(
     emulate: Emulate, both_runtimes: dict[str, Any]
 ) -> None:
