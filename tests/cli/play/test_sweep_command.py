@@ -3,7 +3,6 @@
 import csv
 import json
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from emulator.cli.entry import commands
+from emulator.cli.watching import sweep_views
 from emulator.machine.made_files import MARK
 from emulator.runs.folder import folders
 from emulator.sweeps import Finished, Standing, sweep
@@ -138,9 +138,7 @@ def test_ctrl_c_says_how_to_go_on(
         def __exit__(self, *error: object) -> None:
             pass
 
-    monkeypatch.setattr(
-        sys.modules["emulator.cli.play.sweep"], "_view", lambda to_stderr: Impatient()
-    )
+    monkeypatch.setattr(sweep_views, "PlainSweepView", lambda *anything: Impatient())
     words = (sweep_file, "--over", f"training.learning_rate={HANGS:g}", "--out", "here")
     result = typed(emulate, monkeypatch, *words)
     assert result.code == 130
