@@ -335,7 +335,10 @@ def test_a_codec_that_presumes_another_optimizer_is_warned_of(
     command = ("check", scenario(tmp_path), "--on", on, "--set")
     result = emulate(*command, training.format("adam"))
     assert result.code == 0
-    assert "warning optimizer: adam: the codec dgc presumes sgd: its devices gather" in result.out
+    assert (
+        "warning training.optimizer: adam: the codec dgc presumes sgd: its devices gather"
+        in result.out
+    )
     assert "presumes" not in emulate(*command, training.format("sgd")).out
     assert "presumes" not in emulate(*command, training.format("adam").replace("dgc", "dense")).out
 

@@ -67,7 +67,7 @@ def test_a_note_names_a_remedy_that_ends_it(name: str, tmp_path: Path, emulate: 
 def test_check_warns_of_what_data_says_by_itself(tmp_path: Path) -> None:
     (note,) = notes(tmp_path, NOTED["16 levels"][0])
     warnings = misunderstood_parts(scenario(tmp_path, "./own.npz"))
-    assert [str(warning) for warning in warnings] == [f"dataset: own.npz: {note}"]
+    assert [str(warning) for warning in warnings] == [f"training.dataset: own.npz: {note}"]
 
 
 @pytest.mark.parametrize("name", QUIET)
