@@ -36,17 +36,19 @@ BACKENDS = pytest.mark.parametrize("backend", [TBF, BARE], ids=["tbf", "box"])
 BRIDGED = """
 import sys
 from emulator.errors import DeploymentError
-from emulator.shaping.box import attach, rewiring
+from emulator.shaping.box import rewiring
+from tests.netem import attaching
 
 def redirect():
     raise DeploymentError("no redirection here")
 
 rewiring.redirect = redirect
-sys.exit(attach.main())
+sys.exit(attaching.main())
 """
 HOSTILE = """
 import fcntl, os, struct, time
-from emulator.shaping.box import attach, attachment
+from emulator.shaping.box import attachment
+from tests.netem import attaching
 
 TUNSETSNDBUF = 0x400454D4
 
@@ -56,7 +58,7 @@ def keep(ends):
         fcntl.ioctl(end, TUNSETSNDBUF, struct.pack("i", 1))
 
 attachment._close = keep
-attach.main()
+attaching.main()
 print("attached", flush=True)
 time.sleep(60)
 """

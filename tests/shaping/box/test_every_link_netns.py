@@ -81,16 +81,16 @@ for line in sys.stdin:
 
 CHANGED = """
 import sys
-from emulator.shaping.box import attach
+from tests.netem import attaching
 
 def follow(box, *given):
     for line in sys.stdin.buffer:
         box.send(line.strip())
         print(box.recv(65536).decode())
 
-attach._follow = follow
+attaching._follow = follow
 sys.argv.append("--changing")
-sys.exit(attach.main())
+sys.exit(attaching.main())
 """
 """Attaches the network, and sends each line of the input as a request."""
 
