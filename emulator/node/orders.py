@@ -7,6 +7,7 @@ The part reads its standard input when it looks at the settings.
 
 import os
 import select
+from collections.abc import Mapping
 from typing import IO, Any, TypeAlias
 
 import msgspec
@@ -91,6 +92,17 @@ class LineReader:
 HOLD = "hold"
 """Name under which the server's settings have the delays that faults have changed, by node. It is
 no verb."""
+
+
+PAUSED = "paused"
+"""Name under which a worker's settings have the seconds of its pauses, see `paused`. It is no
+verb."""
+
+
+def paused(settings: Mapping[str, Setting]) -> float:
+    """Return the emulated seconds for which faults have paused the part, in all its life."""
+    seconds: float = settings.get(PAUSED, {}).get("seconds", 0.0)
+    return seconds
 
 
 class PartSetting(msgspec.Struct, frozen=True):

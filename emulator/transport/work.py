@@ -43,6 +43,9 @@ class PassFaults(Protocol):
     def before_gradient(self) -> None:
         """Let faults act before an iteration; they may wait, and need not return."""
 
+    def before_pass(self) -> None:
+        """Let faults take note that a pass begins."""
+
     def after_pass(self, seconds: float) -> bool:
         """Let faults act after a pass that took `seconds`; return whether they waited."""
 
@@ -145,6 +148,8 @@ class Work:
 
     def _pass(self, compute: Callable[[], T]) -> TimedWork[T]:
         """Call `compute`, at the pace of the node's world, as a pass of the iteration."""
+        if self._faults is not None:
+            self._faults.before_pass()
         made = self.pace.timed(compute)
         self._waited = self.pace.rests
         if self._faults is not None and self._faults.after_pass(made.seconds):

@@ -17,7 +17,7 @@ from ..config import GOODBYE, Delay, NodeConfig, Reshaping, WorkerRole
 from ..fidelity.queue_counters import Queue
 from ..link.access_link import AccessLink
 from ..link.box_end import BoxEnd
-from ..orders import PartSettings
+from ..orders import PAUSED, PartSettings
 from .part_process import PartProcess
 from .presser import MemoryChange, Presser
 
@@ -46,6 +46,8 @@ class PartPowers:
         """Takes memory while a fault presses the device."""
         self.pressing: MemoryChange | None = None
         """The press or release that is under way, during which the part stands still."""
+        self._paused = 0.0  # seconds for which the part has stood still, for faults
+        self._paused_at: float | None = None  # when the present pause began
         self.closing = False
         """Whether the part has been asked to end."""
         self.parting: float | None = None
@@ -191,6 +193,8 @@ class PartPowers:
 
     def pause(self) -> None:
         """Freeze the part, unless the part has to end. Sockets live on in the kernel."""
+        if self._paused_at is None:
+            self._paused_at = self.clock.now()
         self.part.signal(signal.SIGSTOP)
         if self.closing:  # perhaps just now, in the handler of SIGTERM
             self.part.signal(signal.SIGCONT)
@@ -284,8 +288,14 @@ class PartPowers:
 
     def _wake_part(self) -> None:
         """Let the part go on, unless it has to stand still."""
-        if not self.at_rest:
-            self.part.signal(signal.SIGCONT)
+        if self.at_rest:
+            return
+        if self._paused_at is not None:
+            self._paused += self.clock.now() - self._paused_at
+            self._paused_at = None
+            if self.on_device:  # before it goes on, so that it learns of a pause in its pass
+                self.settings.change(PAUSED, {"seconds": self._paused})
+        self.part.signal(signal.SIGCONT)
 
 
 class LinkSchedule:

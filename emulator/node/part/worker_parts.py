@@ -28,7 +28,7 @@ from ...world.faults.self_played import SelfPlayed
 from ...world.verbs import Setting
 from .. import config
 from ..config import NodeConfig, WorkerRole
-from ..orders import PartOrders
+from ..orders import PartOrders, paused
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ class PartFaults:
     ) -> None:
         """`draw` draws, once an iteration, whether a fault strikes; it need not return."""
         self._orders, self._played, self._draw, self._clock = orders, played, draw, clock
+        self._paused = 0.0  # seconds of all pauses before the present pass
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the settings that were in force when the present iteration began, by verb."""
@@ -108,15 +109,25 @@ class PartFaults:
         self._orders.settings()
         self._played.begin_iteration()
 
+    def before_pass(self) -> None:
+        """Note the pauses so far: those of the pass are no computing."""
+        if self._played.heats:
+            self._paused = paused(self._orders.settings())
+
     def after_pass(self, seconds: float) -> bool:
         """Wait as long as faults slow down a pass that took `seconds`, up to now.
 
         Return whether they do.
         """
-        slowed = self._played.slowed(seconds, self._clock.now() - seconds)
-        if slowed > seconds:
-            self._clock.sleep(slowed - seconds)
-        return slowed > seconds
+        if not self._played.heats:
+            return False
+        ended = self._clock.now()
+        still = min(seconds, paused(self._orders.settings()) - self._paused)
+        wait = (seconds - still) * (self._played.slowdown(ended - seconds) - 1)
+        if wait:
+            self._clock.sleep(wait)
+        self._played.computed(ended - seconds, ended + wait, still)
+        return wait > 0
 
 
 FILE = Path("/tmp/state.npz")

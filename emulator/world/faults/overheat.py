@@ -28,7 +28,8 @@ class Overheat:
     """Overheat: the device's gradients take longer while it is hot, up to `slowdown` times.
 
     The heat grows from 0 to 1 while the device computes for `heats`, and falls back to 0 while it
-    computes nothing for `cools`. A device boots cold.
+    computes nothing for `cools`. A wait for the CPU quota is computing, as a quota stands for a
+    slower processor. A device boots cold.
     """
 
     kind: Literal["overheat"] = "overheat"
@@ -57,16 +58,24 @@ class Heat:
 
     def __init__(self) -> None:
         self._heat = 0.0
-        self._until = 0.0  # when the last computing ended, unless the device stood still meanwhile
+        self._until = 0.0  # the time to which `_heat` belongs
 
-    def slowed(self, seconds: float, began: float, setting: Setting) -> float:
-        """Return the seconds that computing for `seconds`, from the time `began` on, takes.
+    def slowdown(self, now: float, setting: Setting) -> float:
+        """Return the factor by which a computation that begins at `now` takes longer.
 
-        `setting` is that of the verb `heat` in force. The heat at the beginning counts.
+        `setting` is that of the verb `heat` in force.
         """
-        idle = max(0.0, began - self._until)
-        heat = max(0.0, self._heat - idle / setting["cools"])
-        slowed: float = seconds * (1 + (setting["slowdown"] - 1) * heat)
-        self._heat = min(1.0, heat + slowed / setting["heats"])
-        self._until = began + slowed
-        return slowed
+        self._cool(now, setting)
+        factor: float = 1 + (setting["slowdown"] - 1) * self._heat
+        return factor
+
+    def computed(self, began: float, ended: float, still: float, setting: Setting) -> None:
+        """Heat up by a computation from `began` to `ended`; `still` seconds of it were a pause."""
+        self._cool(began, setting)
+        self._heat = min(1.0, self._heat + (ended - began - still) / setting["heats"])
+        self._until = ended
+
+    def _cool(self, now: float, setting: Setting) -> None:
+        idle = max(0.0, now - self._until)
+        self._heat = max(0.0, self._heat - idle / setting["cools"])
+        self._until = max(self._until, now)

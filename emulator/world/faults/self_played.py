@@ -42,17 +42,25 @@ class SelfPlayed:
     def begin_iteration(self) -> None:
         """Let an iteration begin, under the settings of this moment."""
         self.present = dict(self.settings)
-
-    def slowed(self, seconds: float, began: float) -> float:
-        """Return the seconds that computing for `seconds` takes under the present settings.
-
-        `began` is the time at which the computing began.
-        """
-        if HEAT not in self.present:
+        if not self.heats:  # the next fault finds a cold device
             self._heat = None
-            return seconds
+
+    @property
+    def heats(self) -> bool:
+        """Whether the device gets hot as it computes, and slow."""
+        return HEAT in self.present
+
+    def slowdown(self, now: float) -> float:
+        """Return the factor by which a computation that begins at `now` takes longer."""
+        if not self.heats:
+            return 1.0
         self._heat = self._heat or Heat()
-        return self._heat.slowed(seconds, began, self.present[HEAT])
+        return self._heat.slowdown(now, self.present[HEAT])
+
+    def computed(self, began: float, ended: float, still: float) -> None:
+        """Take in a computation from `began` to `ended`, `still` seconds of which were a pause."""
+        if self.heats and self._heat is not None:
+            self._heat.computed(began, ended, still, self.present[HEAT])
 
     def die(self) -> None:
         """End the incarnation: the next one draws its waits anew, cold, under the same settings."""

@@ -93,6 +93,25 @@ def test_a_worker_that_overheats_rests_after_each_gradient() -> None:
     assert gradients(done, 2) == [0.1, 0.12]
 
 
+def test_a_pause_in_a_gradient_is_no_computing() -> None:
+    orders = Orders(heat=HOT, paused={"seconds": 7.0})
+    clock = Clock()
+    learner = Learner(clock)
+
+    def gradient(theta):
+        clock.sleep(4.0)
+        orders.given = {"heat": HOT, "paused": {"seconds": 10.9}}
+        return theta, 0.5
+
+    learner.gradient = gradient
+    faults = PartFaults(orders, SelfPlayed(1, "a", 0), lambda: None, clock)
+    done = Work(learner, clock, faults=faults)
+    assert gradients(done, 1) == [4.0]
+    learner.gradient = Learner(clock).gradient
+    # 3.9 of 4 s were a pause, so the heat is 0.1
+    assert gradients(done, 1) == [0.12]
+
+
 def test_a_scheduler_is_told_the_longer_times_of_layers() -> None:
     seen = Observer()
     done = work(Orders(heat=HOT), seen)

@@ -36,6 +36,10 @@ class Pass(Protocol):
     """A computation of a device."""
 
     @property
+    def since(self) -> float:
+        """When the computation began."""
+
+    @property
     def began(self) -> float:
         """When the present plan of the computation begins."""
 
@@ -71,6 +75,10 @@ class Boot(NamedTuple):
     end: float
     then: Callable[[], None]
     """Begins the worker."""
+
+    @property
+    def since(self) -> float:
+        return self.began
 
     @property
     def pieces(self) -> tuple[WorkPiece]:

@@ -144,6 +144,10 @@ class Processor(ABC):
     def _live(self, result: Any) -> None:
         """Go on with the `result` of a computation."""
 
+    @abstractmethod
+    def _computed(self, began: float, ended: float) -> None:
+        """Take note of a pass that is over now, from its beginning on, pauses included."""
+
     def boot(self, law: Law, then: Callable[[], None]) -> None:
         """Begin to boot; `law` gives the seconds of a whole core. Call `then` at the end."""
         now, work = self.surroundings.clock.now, self._drawn(law)
@@ -216,8 +220,10 @@ class Processor(ABC):
         if self.standstill and self.standstill.delays_work(*delayed):
             return
         self.working = None
-        result = work.over(self.surroundings.clock.now)
+        now = self.surroundings.clock.now
+        result = work.over(now)
         if not isinstance(work, Boot):  # at the end of which the worker has begun
+            self._computed(work.since, now)
             self._live(result)
 
 

@@ -284,7 +284,7 @@ class VirtualDevice(Processor):
                 seconds = self._slowed(self._step_time(reply.handle.steps))
                 return WholePass(now, now, seconds, self._finish(now, seconds), reply.handle)
             case Activate(reply):
-                self._apart.begin(reply.handle, self._slowed(self._step_time(), self._apart.share))
+                self._apart.begin(reply.handle, self._slowed(self._step_time()))
                 return self._apart.forward((1, 1), now, self._finish)
             case Forward(piece):
                 if piece.segment[0] == 1:
@@ -295,11 +295,16 @@ class VirtualDevice(Processor):
             case ActivationsBack(answer):
                 return self._apart.backward_from(answer, now, self._finish)
 
-    def _slowed(self, step: float, share: float = 1.0) -> float:
-        """Return the `step` of an iteration as faults slow it; the device computes a `share`."""
-        if self.played is None or not share:
+    def _slowed(self, step: float) -> float:
+        """Return the `step` of an iteration that begins now as faults slow it."""
+        if self.played is None:
             return step
-        return self.played.slowed(step * share, self.surroundings.clock.now) / share
+        return step * self.played.slowdown(self.surroundings.clock.now)
+
+    def _computed(self, began: float, ended: float) -> None:
+        if self.played is not None and self.played.heats:
+            still = self.standstill.lost(began) if self.standstill else 0.0
+            self.played.computed(began, ended, still)
 
     @property
     def _apart(self) -> Passes:

@@ -84,8 +84,29 @@ def test_all_passes_of_an_iteration_get_slower(
 
 def test_the_heat_by_hand() -> None:
     heat, setting = Heat(), {"slowdown": 2.0, "heats": 10.0, "cools": 20.0}
-    assert heat.slowed(5.0, 0.0, setting) == 5.0  # heat 0.5 at 5 s
-    assert heat.slowed(4.0, 5.0, setting) == 6.0  # 1 at 11 s, from 0.5 + 0.6
-    assert heat.slowed(1.0, 11.0, setting) == 2.0
-    assert heat.slowed(1.0, 23.0, setting) == 1.5  # 10 s without computing cool by half
-    assert heat.slowed(1.0, 1000.0, setting) == 1.0
+    assert heat.slowdown(0.0, setting) == 1.0
+    heat.computed(0.0, 8.0, 3.0, setting)  # 3 s were a pause
+    assert heat.slowdown(8.0, setting) == 1.5
+    heat.computed(8.0, 14.0, 0.0, setting)
+    assert heat.slowdown(14.0, setting) == 2.0
+    assert heat.slowdown(24.0, setting) == 1.5  # 10 s without computing cool by half
+    heat.computed(29.0, 30.0, 0.0, setting)  # 0.25 at 29 s
+    assert heat.slowdown(30.0, setting) == pytest.approx(1.35)
+    assert heat.slowdown(1000.0, setting) == 1.0
+
+
+def test_a_quota_makes_a_slow_core_that_gets_as_hot(tmp_path: Path) -> None:
+    """Each gradient takes ten periods of the quota; the heat grows by all of that time."""
+    slow = ("devices=[{name: a, profile: {cpu: 10%}}]", "virtual.step=100ms")
+    own = computed(world(tmp_path, f"{HOT}, at: 0s", overrides=slow))
+    assert own[:2] == pytest.approx([1.0, 1.0], abs=0.1)  # the fault holds from the second on
+    assert own[2:] == pytest.approx([3.0] * len(own[2:]), abs=0.1)
+
+
+def test_a_pause_in_a_gradient_neither_heats_nor_cools(tmp_path: Path) -> None:
+    pause = "kind: pause, nodes: [a], at: 250ms, lasts: 3s"
+    step = ("virtual.step=400ms", "devices=[{name: a}]")
+    calm = computed(world(tmp_path, f"{HOT}, at: 0s", overrides=step))
+    paused = computed(world(tmp_path, f"{HOT}, at: 0s", pause, overrides=step))
+    assert paused[0] == pytest.approx(calm[0] + 3)
+    assert paused[1:4] == pytest.approx(calm[1:4], rel=1e-3)
