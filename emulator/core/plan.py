@@ -13,7 +13,7 @@ import msgspec
 from ..layout import Layout, Segment
 from ..learning.learners.local_training import LocalTraining
 from ..world.stop_conditions import Stop
-from .server.refusals import QuarantineRule
+from .server.refusal_counts import QuarantineRule
 from .zmtp import PLAIN, Form
 
 Plain = dict[str, Any]

@@ -56,10 +56,9 @@ class BatteryFeed:
             return None
         constants, battery = self._battery.constants, self._battery
         battery.advance(now - self._zero, 0.0 if pid is None else constants.idle)
-        battery.spend(constants.core * seconds)
         received, sent = (n - before for n, before in zip(counted, self._bytes, strict=True))
         self._bytes = counted
-        battery.spend(constants.received * received + constants.sent * sent)
+        battery.spend(constants.drawn(core=seconds, received=received, sent=sent))
         if not self.empty and pid is not None and battery.charge <= 0:
             self.empty = True
             return "kill"

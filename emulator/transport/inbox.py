@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..core.wire.messages import Again, Message
-from ..core.worker.question_pace import QuestionPace
+from ..core.worker.garbled_question_pace import QuestionPace
 from ..shaping.hold import Hold
 from .peer import Peer
 

@@ -52,6 +52,10 @@ class BatteryConstants(NamedTuple):
         charging = tuple(Charging(*span) for span in plain["charging"])
         return cls(**{**plain, "charging": charging})
 
+    def drawn(self, *, core: float = 0.0, received: float = 0, sent: float = 0) -> float:
+        """Return the joules that `core` seconds of a core, and bytes on the wire, draw."""
+        return self.core * core + self.received * received + self.sent * sent
+
     @property
     def plain(self) -> dict[str, Any]:
         """The constants as plain JSON."""

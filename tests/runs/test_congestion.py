@@ -7,7 +7,7 @@ import pytest
 from emulator.checks.preflight import preflight
 from emulator.machine import kernel
 from emulator.runtimes.docker.configs import spec
-from emulator.runtimes.docker.configs.prepare import Prepared
+from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.scenario import dump, loads
 from tests.fakes.small_scenario import mistakes, small
 from tests.runtimes.docker.configs.test_configs import configs

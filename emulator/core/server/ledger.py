@@ -45,7 +45,7 @@ from ..wire.messages import (
 from ..zmtp import PLAIN, Form
 from .evaluations import Snapshot
 from .pulled_versions import GroupUpdates
-from .refusals import Refusals, Tally
+from .refusal_counts import Refusals, Tally
 from .seen_pushes import SeenPushes
 
 

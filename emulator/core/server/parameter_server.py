@@ -41,7 +41,7 @@ from ..wire.messages import (
 from .ledger import Arrival, Ledger, UnsentAnswer
 from .parameters import JoinedState, Saved, State
 from .pull_queue import PullQueue
-from .refusals import Quarantine
+from .refusal_counts import Quarantine
 from .snapshot_exchange import Keep, SnapshotExchange
 from .worker_exchanges import ServerParts, WorkerExchanges
 

@@ -26,7 +26,7 @@ from ...world import verbs
 from ...world.links.reshaping import VERB
 from ...world.roles import SERVER
 from ...world.verbs import Action
-from .configs.prepare import Prepared
+from .configs.container_settings import Prepared
 from .configs.spec import BOX
 from .engine.cleanup import clean_up
 from .engine.engine_faults import EngineFaults, fits

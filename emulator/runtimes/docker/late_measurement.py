@@ -20,7 +20,7 @@ from ...runs.session import Session
 from ...scenario import demand
 from ...world.roles import EVALUATOR
 from .configs import spec
-from .configs.prepare import NOBODY
+from .configs.container_settings import NOBODY
 from .engine import owners
 from .engine.cleanup import clean_up, labels
 from .engine.client import finished, refusals

@@ -13,7 +13,7 @@ from ...runs.folder import RunFolder
 from ...scenario import Device
 from ...world.roles import SERVER
 from .configs import spec
-from .configs.prepare import Prepared
+from .configs.container_settings import Prepared
 from .configs.spec import BOX
 from .engine import owners
 from .engine.cleanup import labels

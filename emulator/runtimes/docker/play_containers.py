@@ -26,7 +26,7 @@ from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed
 from ...scenario.timeline.compiled import timeline
 from ...shaping.backend import Backend, Delay
-from .configs.prepare import Prepared, prepare
+from .configs.container_settings import Prepared, prepare
 from .container_runtime import DockerRuntime
 from .engine.cleanup import clean_up_late
 from .engine.client import connect, refusals

@@ -6,7 +6,7 @@ from pydantic import Field
 from pydantic_core import core_schema
 
 from ...core.plan import Durability
-from ...core.server.refusals import QuarantineRule
+from ...core.server.refusal_counts import QuarantineRule
 from ...units import Seconds
 from ...world.links.link import Link
 from ..reading.wording import not_among

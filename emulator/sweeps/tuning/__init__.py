@@ -4,7 +4,7 @@ Hadjis et al., Omnivore, arXiv 1606.04487, Algorithm 1, with the grids, pruning,
 start of its released code. `tune(scenario, options, out, view)` plays probes into a folder.
 """
 
-from .setting import Setting
+from .grids import Setting
 from .trial_ledger import TuneView
 from .tune_options import TuneOptions
 from .tuner import Tuned, check, tune

@@ -12,8 +12,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .grids import COLD, FIRST_RATES, STEADY, Setting, divisors, first_grid, halved, later_grid
 from .search import Decision, Request, Trial, TrialResult, search
-from .setting import COLD, FIRST_RATES, STEADY, Setting, divisors, first_grid, halved, later_grid
 
 PROBE = 1.0
 """Length of a probe of the cold start: the unit of all lengths. 60 s in the released code."""

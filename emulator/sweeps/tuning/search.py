@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from .setting import Setting, against_previous, choose, second_pass
+from .grids import Setting, against_previous, choose, second_pass
 
 
 @dataclass(frozen=True)

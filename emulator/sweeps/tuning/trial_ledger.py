@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from ...errors import EmulatorError
 from ...runs.results import read_json, replacing
 from ..point import Finished
+from .grids import Setting
 from .search import Decision, Pruned, Trial, TrialResult
-from .setting import Setting
 
 _COLUMNS = (
     *("what", "phase", "groups", "learning_rate", "momentum", "loss", "half_loss", "seconds"),

@@ -22,7 +22,7 @@ from ..point_process import EVERY, PLAYING, Process, ended
 from ..pool import Standing
 from ..preparation import prepare
 from ..sweep_folder import SweepFolder
-from .setting import Setting
+from .grids import Setting
 
 Keep = Callable[[Point, Path], dict[str, Any]]
 """Function that makes a finished point durable, and returns its facts."""

@@ -7,7 +7,7 @@ from typing import Self
 
 from ...units import Seconds
 from .algorithm_one import EPOCH
-from .setting import FIRST_RATES
+from .grids import FIRST_RATES
 from .trial_journal import WINDOW
 
 _UPDATES = re.compile(r"(\d{1,9})\s*updates?")

@@ -14,8 +14,8 @@ from ..point import Point
 from ..sweep_folder import SweepFolder
 from .algorithm_one import TuningState, algorithm_one
 from .comparison import compare
+from .grids import Setting, after_divergence
 from .search import Decision, Pruned, Trial, TrialGrid, TrialResult
-from .setting import Setting, after_divergence
 from .trial_journal import TrialJournal
 from .trial_ledger import TrialLedger, TuneView, TuningTable
 from .trial_players import TrialPlayer, epoch, probe, with_setting

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.server.refusals import Quarantine, QuarantineRule, Turn
+from emulator.core.server.refusal_counts import Quarantine, QuarantineRule, Turn
 from emulator.core.wire.messages import Again, Diverged, Hello, Leave, Replies
 from emulator.synchronization import Barrier, Bounded, LocalSGD, Softsync
 from emulator.units import Seconds

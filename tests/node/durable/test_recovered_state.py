@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from emulator import aggregation, modulation, optimizers, pulls, synchronization
 from emulator.codecs import Dense, StatelessEncoder
 from emulator.core.plan import Durability
-from emulator.core.server.refusals import QuarantineRule
+from emulator.core.server.refusal_counts import QuarantineRule
 from emulator.core.wire.messages import Diverged, Update, UpdateSegment
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UnsentRecord, UpdateRecord

@@ -18,7 +18,7 @@ from emulator.machine.host import Load
 from emulator.node.part.server_chores import HELLOS, Roll
 from emulator.runs.folder import create
 from emulator.runtimes.docker import gathering
-from emulator.runtimes.docker.configs.prepare import Prepared
+from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.gathering import Gathering
 from emulator.scenario import loads

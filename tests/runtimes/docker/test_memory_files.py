@@ -8,8 +8,8 @@ import pytest
 
 from emulator.machine.kernel import room_in_memory
 from emulator.runs.folder import RunFolder
-from emulator.runtimes.docker.configs import prepare
-from emulator.runtimes.docker.configs.prepare import Prepared
+from emulator.runtimes.docker.configs import container_settings
+from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.scenario import demand, loads
 from emulator.world.roles import EVALUATOR, SERVER
 from tests.runtimes.docker.configs.test_configs import configs
@@ -37,7 +37,7 @@ def test_files_in_memory_are_known_by_their_file_system(
 def test_files_in_memory_count_towards_the_servers_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
-    monkeypatch.setattr(prepare, "room_in_memory", lambda path: room)
+    monkeypatch.setattr(container_settings, "room_in_memory", lambda path: room)
     scenario, folder = loads(SCENARIO), RunFolder(tmp_path, "abc123")
     world = Prepared(scenario, folder, configs(text=SCENARIO), "image", tmp_path)
     wanted = demand(scenario)

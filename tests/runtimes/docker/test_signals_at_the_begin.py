@@ -19,7 +19,7 @@ from emulator.node.part.server_chores import HELLOS
 from emulator.runs.cancel import Canceled, canceling
 from emulator.runs.conductor import run
 from emulator.runs.folder import RunFolder, create
-from emulator.runtimes.docker.configs.prepare import Prepared
+from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario import loads

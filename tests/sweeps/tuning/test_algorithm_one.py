@@ -10,6 +10,7 @@ from emulator.sweeps.tuning.algorithm_one import (
     TuningState,
     algorithm_one,
 )
+from emulator.sweeps.tuning.grids import Setting
 from emulator.sweeps.tuning.search import (
     Decision,
     Pruned,
@@ -17,7 +18,6 @@ from emulator.sweeps.tuning.search import (
     TrialGrid,
     TrialResult,
 )
-from emulator.sweeps.tuning.setting import Setting
 
 Loss = Callable[[Trial], float | None]
 

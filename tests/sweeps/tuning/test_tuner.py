@@ -22,8 +22,8 @@ from emulator.sweeps import Standing
 from emulator.sweeps.point import Finished
 from emulator.sweeps.sweep_folder import opened
 from emulator.sweeps.tuning import Tuned, TuneOptions, tune
+from emulator.sweeps.tuning.grids import Setting
 from emulator.sweeps.tuning.search import Trial
-from emulator.sweeps.tuning.setting import Setting
 from emulator.sweeps.tuning.trial_ledger import TrialLedger, TuningTable
 from emulator.sweeps.tuning.trial_players import ContainerTrials
 from emulator.sweeps.tuning.tune_options import Length

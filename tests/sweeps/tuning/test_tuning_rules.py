@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.log.records import UpdateRecord
-from emulator.sweeps.tuning.setting import (
+from emulator.sweeps.tuning.grids import (
     COLD,
     STEADY,
     Setting,

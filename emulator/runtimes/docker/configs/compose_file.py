@@ -23,7 +23,7 @@ from ....world.roles import SERVER
 from ..engine.client import connect
 from ..engine.probing import means_for
 from ..images import node_image
-from .prepare import prepare
+from .container_settings import prepare
 
 _KIND = "compose"
 _SCENARIO = "scenario.yaml"

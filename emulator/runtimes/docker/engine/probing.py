@@ -25,7 +25,7 @@ from ....shaping.features import Features
 from ....world.links.link import Link, Side
 from ....world.verbs import row
 from ..configs import boxed_nodes, spec
-from ..configs.prepare import NOBODY
+from ..configs.container_settings import NOBODY
 from ..configs.spec import Container
 from .cleanup import LOCK, ROLE, RUN, clean_up
 from .client import finished, refusals

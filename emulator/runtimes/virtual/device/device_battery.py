@@ -57,7 +57,7 @@ class DeviceBattery:
         draws nothing.
         """
         self._settle()
-        now, joules = self._clock.now, seconds * self._battery.constants.core
+        now, joules = self._clock.now, self._battery.constants.drawn(core=seconds)
         self._until = until
         if until > now:
             self._busy = joules / (until - now)
@@ -67,11 +67,11 @@ class DeviceBattery:
 
     def sent(self, size: int) -> None:
         """Draw the energy of a message of `size` bytes that the device sends."""
-        self._spend(size * FRAME * self._battery.constants.sent)
+        self._spend(self._battery.constants.drawn(sent=size * FRAME))
 
     def received(self, size: int) -> None:
         """Draw the energy of a message of `size` bytes that the device has received."""
-        self._spend(size * FRAME * self._battery.constants.received)
+        self._spend(self._battery.constants.drawn(received=size * FRAME))
 
     def off(self) -> None:
         """Let the device draw nothing, as it is off for whatever reason."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from ....core import wire
 from ....core.wire.messages import Again, Pull, Request, Score, Update, UpdateSegment
-from ....core.worker.question_pace import QuestionPace
+from ....core.worker.garbled_question_pace import QuestionPace
 from ....core.zmtp import PLAIN, Form
 from ....errors import WireError
 from ....world.faults.corrupt import VERB, Garbler

@@ -9,7 +9,7 @@ import pytest
 from emulator.machine import kernel
 from emulator.node.link.access_link import AccessLink
 from emulator.runtimes.docker.configs import NodeConfigs, spec
-from emulator.runtimes.docker.configs.prepare import Prepared
+from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.engine.engine_faults import UNLIMITED, ContainerPowers
 from emulator.shaping import access
 from emulator.shaping.playable_link import dilated

@@ -22,7 +22,7 @@ from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import run as conduct
 from emulator.runs.folder import RunFolder, create
 from emulator.runtimes.docker import container_runtime
-from emulator.runtimes.docker.configs.prepare import Prepared
+from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.engine import exits
 from emulator.runtimes.docker.engine.cleanup import Removed

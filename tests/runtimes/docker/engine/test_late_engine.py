@@ -11,7 +11,7 @@ from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
 from emulator.machine.host import Load
 from emulator.runs.folder import create
-from emulator.runtimes.docker.configs.prepare import Prepared
+from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.engine import cleanup
 from emulator.runtimes.docker.engine.cleanup import clean_up_late

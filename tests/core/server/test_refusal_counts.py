@@ -7,7 +7,7 @@ import pytest
 
 from analysis.pages.run_warnings import warnings
 from emulator.cli.watching.progress import Progress
-from emulator.core.server.refusals import KINDS, Refusals
+from emulator.core.server.refusal_counts import KINDS, Refusals
 from emulator.log.summary import RunFacts, summarise
 from tests.fakes.core.server_world import World
 from tests.fakes.plain_records import full

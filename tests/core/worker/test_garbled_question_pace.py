@@ -4,7 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from emulator.core.worker.question_pace import LONGEST_PAUSE, PAUSE, SHORTEST_PAUSE, QuestionPace
+from emulator.core.worker.garbled_question_pace import (
+    LONGEST_PAUSE,
+    PAUSE,
+    SHORTEST_PAUSE,
+    QuestionPace,
+)
 
 
 def _asked(pace: QuestionPace, now: float, until: float) -> list[float]:
