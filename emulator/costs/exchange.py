@@ -149,12 +149,13 @@ def exchange_sizes(scenario: Scenario) -> ExchangeSizes:
 def _heads(scenario: Scenario) -> ExchangeSizes:
     """Return the sizes of an exchange without parameters and gradients."""
     training, name = scenario.training, scenario.devices[0].names[0]
+    cut = training.cut  # None also for a layer table, of which no network is made
     form = Form(scenario.server.encrypt)
     return ExchangeSizes(
         pull=_head(ModelReply(_TYPICAL, _TYPICAL, _ARRAY), form),
         push=_head(Update(name, _TYPICAL, 1.0, 1.0, (_ARRAY.view(np.uint8).data,)), form),
         request=float(wire.size(Pull(name, _TYPICAL), form)),
-        crossing=crossing_bytes(training.network, training.cut, 1),
+        crossing=crossing_bytes(training.network, cut, 1) if cut else CrossingBytes(0, 0, 0),
     )
 
 

@@ -12,7 +12,7 @@ from emulator.learning.models import find
 from ..conftest import Outcome
 from ..same_order import replay
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(400)]
 
 SCENARIO = """
 name: cut
@@ -28,7 +28,7 @@ ROUNDING = 1e-5
 
 A ReLU that such a difference turns on changes later losses by up to 1e-2.
 """
-EARLY = 6
+EARLY, ROUNDS = 6, 12
 
 
 def scenario(model="mnist-cnn", cut="", updates=40, devices=2):
@@ -105,14 +105,14 @@ def final_model(run):
 
 @pytest.mark.parametrize(("model", "devices"), [("mnist-cnn", 2), ("mnist-lenet", 4)])
 def test_merged_layers_train_as_unmerged_ones(play_twice, model, devices):
-    merged = play_twice(scenario(model, "{place: server}", 20 * devices, devices))
-    whole = play_twice(scenario(model, "", 20 * devices, devices))
+    merged = play_twice(scenario(model, "{place: server}", ROUNDS * devices, devices))
+    whole = play_twice(scenario(model, "", ROUNDS * devices, devices))
     assert merged.summary["outcome"] == whole.summary["outcome"] == "success"
     assert_fresh(merged)
     assert_bytes(merged, model, Cut(2))
     left, right = losses(merged), losses(whole)
     assert left.keys() == right.keys() and len(left) == devices
-    assert len(left["peer-0"]) == 20
+    assert len(left["peer-0"]) == ROUNDS
     assert_close(left, right)
     assert final_model(merged).size == find(model).layout.size
 
