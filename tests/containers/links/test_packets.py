@@ -342,13 +342,12 @@ def test_a_container_with_ipv6_is_refused(client, packets, emulate):
     )["Id"]
     try:
         foreign = client.containers.run(
-            image, entrypoint=["sleep", "60"], network=network, detach=True, auto_remove=True
+            image, entrypoint=["sleep", "60"], network=network, detach=True
         )
         try:
             refused = emulate("link", foreign.name, "--up", "{delay: 5ms}", check=False)
         finally:
-            foreign.kill()
-            foreign.wait(condition="removed")
+            foreign.remove(force=True)
     finally:
         client.api.remove_network(network)
     assert refused.returncode == 1
