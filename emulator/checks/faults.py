@@ -1,4 +1,4 @@
-"""Checks of faults: those in vain, those that take too much, and those with which no run ends."""
+"""Checks of faults: faults without effect, faults that take too much, and runs without an end."""
 
 import math
 from collections.abc import Iterator

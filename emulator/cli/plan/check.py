@@ -83,7 +83,7 @@ class _Checked:
     traffic: "CutTraffic | None"
 
     def plain(self) -> dict[str, Any]:
-        """Return what `--json` prints."""
+        """Return the overview as JSON values, for `--json`."""
         from ...checks.this_host import RESOURCES
         from ...scenario import demand, overview
 

@@ -136,7 +136,7 @@ class NumpyStages:
     """
 
     def __init__(self, layout: Layout, cut: int | None = None) -> None:
-        """Prepare for the layers of a perceptron up to `cut`; None: for all, one by one.
+        """Prepare the layers of a perceptron up to `cut`; None prepares all layers, one by one.
 
         Raises ValueError for other layouts, and if there is no such cut.
         """

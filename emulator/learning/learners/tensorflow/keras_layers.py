@@ -269,7 +269,7 @@ def _variables(
 
 
 def _unlike(name: str, others: Any) -> str:
-    """Return `name`, or `name.2`, `name.3` and so on if `others` contains it."""
+    """Return `name`; if `others` contains `name`, the first free of `name.2`, `name.3`, …"""
     taken, made, number = set(others), name, 2
     while made in taken:
         made, number = f"{name}.{number}", number + 1
