@@ -56,7 +56,7 @@ def _words(each: KeptFigure) -> tuple[str, str]:
 
 
 def _set(figure: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the value of each field of `figure` with another value than its default."""
+    """Yield the name and the value of each field of `figure` that is not its default."""
     written = plain(figure)
     for field in fields(figure):
         value = getattr(figure, field.name)
