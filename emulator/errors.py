@@ -37,8 +37,7 @@ class ScenarioError(EmulatorError):
         Without `mistakes`, the list has a single entry: the whole `message`, without file or line.
         """
         super().__init__(message)
-        unplaced = {"file": None, "line": None, "place": "", "message": message}
-        self.mistakes = list(mistakes) or [unplaced]
+        self.mistakes = list(mistakes) or [unplaced(message)]
 
 
 class PythonFileError(ScenarioError, ValueError):
@@ -77,6 +76,16 @@ class MisplacedKeysError(ValueError):
         self.conflicts = tuple(conflicts)
         """Key, or the keys on the way to a value inside, and message; the key is empty for a
         mistake of the whole entry."""
+
+
+def unplaced(message: str, place: str = "") -> dict[str, Any]:
+    """Return the mistake of `message`, which has no file and no line."""
+    return {"file": None, "line": None, "place": place, "message": message}
+
+
+def mistakes(error: EmulatorError) -> list[Mapping[str, Any]]:
+    """Return the mistakes of `error`; one without a place if it is no ScenarioError."""
+    return error.mistakes if isinstance(error, ScenarioError) else [unplaced(str(error))]
 
 
 def shortened(value: object) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 import emulator
 from analysis import TABLES, RunError, load
-from emulator.cli.play.python_calls import as_yaml
+from emulator.cli.play.python_calls import as_yaml, overrides
 from emulator.errors import ScenarioError
 from tests.fakes.runs.synthetic_run import Synthetic
 from tests.fakes.virtual_world import SCENARIO, digits
@@ -67,6 +67,8 @@ def test_a_value_that_yaml_cannot_hold_is_refused() -> None:
         as_yaml({1, 2})
     with pytest.raises(TypeError, match="give a list of values"):
         emulator.sweep("lab.yaml", {"seed": "12"})
+    with pytest.raises(ValueError, match=r"^set=\{'stop.loss': nan\}: "):
+        overrides({"stop.loss": float("nan")})
 
 
 @pytest.mark.slow

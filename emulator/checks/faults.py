@@ -60,11 +60,21 @@ def scarce_memory(scenario: Scenario) -> Iterator[Finding]:
         limit = 1 - KEPT / device.memory
         if share > limit:
             yield refusal(
-                "faults",
+                _pressing(scenario, device.name, share),
                 f"{device.name}: memory takes {Fraction(share)} of {Bytes(device.memory)}: "
                 f"of that, {Bytes(KEPT)} are kept for the device's supervisor: write "
                 f"{math.floor(100 * limit)}% at most, or raise the memory of its profile",
             )
+
+
+def _pressing(scenario: Scenario, device: str, share: float) -> str:
+    """Return the place of the fault that takes `share` of the memory of `device`."""
+    found = (
+        place(entry.place)
+        for entry in scenario.targets_of_faults.entries()
+        if float(getattr(entry.fault, "takes", -1)) == share and device in entry.names
+    )
+    return next(found, "faults")
 
 
 def _presses(scenario: Scenario) -> bool:

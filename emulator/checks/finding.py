@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from ..costs.computing_times import known_time
 from ..costs.host_dilation import with_dilation
-from ..errors import EmulatorError, ScenarioError
+from ..errors import EmulatorError, ScenarioError, unplaced
 from ..machine.host import Host
 from ..runs.data_split import DataSplit, split_data
 from ..scenario import Demand, Scenario, demand
@@ -32,7 +32,14 @@ class Finding:
     def of(cls, error: EmulatorError) -> Self:
         """Return the finding of an `error` that begins with a place, or with none."""
         place = str(error).partition(":")[0]
-        return cls("error", "" if " " in place else place, str(error), type(error))
+        kind = ScenarioError if isinstance(error, ScenarioError) else type(error)
+        return cls("error", "" if " " in place else place, str(error), kind)
+
+    def error(self) -> EmulatorError:
+        """Return the exception of this error, a ScenarioError with the place of its mistake."""
+        if self.raises is ScenarioError:
+            return ScenarioError(self.text, [unplaced(self.text, self.place)])
+        return self.raises(self.text)
 
     @property
     def fatal(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import Parameter, signature
 
-from ..errors import EmulatorError, ScenarioError
+from ..errors import EmulatorError, ScenarioError, mistakes
 from ..machine.host import Host
 from ..runs.data_split import DataSplit, split_data
 from ..scenario import Scenario
@@ -134,7 +134,7 @@ class Preflight:
     @property
     def refusals(self) -> tuple[EmulatorError, ...]:
         """Errors; any of them stops the run."""
-        return tuple(found.raises(found.text) for found in self.findings if found.fatal)
+        return tuple(found.error() for found in self.findings if found.fatal)
 
     def require(self) -> DataSplit | None:
         """Return `split`. Raise a single error with the texts of `refusals`, if any."""
@@ -142,16 +142,22 @@ class Preflight:
         return self.split
 
 
-def refuse(refusals: Iterable[EmulatorError]) -> None:
-    """Raise a single error with the texts of `refusals`, equal ones once, if there are any."""
+def refuse(
+    refusals: Iterable[EmulatorError], heading: str = "this cannot be played here:\n"
+) -> None:
+    """Raise a single error with the texts of `refusals`, equal ones once, if there are any.
+
+    Several texts follow the `heading`. A ScenarioError has each of them among its `mistakes`.
+    """
     told = {str(error): error for error in refusals}
     if not told:
         return
-    kinds = [type(error) for error in told.values()]
-    kind = ScenarioError if ScenarioError in kinds else kinds[0]
     if len(told) == 1:
-        raise kind(*told)
-    raise kind("this cannot be played here:\n" + "\n".join(told))
+        raise next(iter(told.values()))
+    text = heading + "\n".join(told)
+    if not any(isinstance(error, ScenarioError) for error in told.values()):
+        raise type(next(iter(told.values())))(text)
+    raise ScenarioError(text, [each for error in told.values() for each in mistakes(error)])
 
 
 def preflight(

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from ..aggregation import Krum, MultiKrum, TrimmedMean
 from ..codecs import DGC
-from ..errors import DataError, ScenarioError
+from ..errors import DataError, ScenarioError, counted
 from ..learning.learners.numpy import refusal as no_perceptron
 from ..learning.models import OwnModel
 from ..optimizers import SGD
@@ -100,8 +100,8 @@ def unguarded_quarantine(scenario: Scenario) -> list[Finding]:
             if all_heard < krum.least or fewer >= krum.least:
                 return []
             lost = (
-                f"{liars} liars need steps of {krum.least} gradients (2 · liars + 3), and a step "
-                f"has {fewer} while a device is in quarantine: "
+                f"to withstand {counted(liars, 'liar')}, a step needs {krum.least} gradients (2 · "
+                f"liars + 3), and has {fewer} while a device is in quarantine: "
             )
             remedy = f"write {liars - 1} liars" if liars > 1 else "have more devices"
         case _:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..errors import EmulatorError, HostError, ScenarioError
+from ..errors import EmulatorError, HostError, ScenarioError, unplaced
 from ..runs.cancel import Canceled
 from .output import (
     FULL,
@@ -210,10 +210,7 @@ def _awaits_json() -> bool:
 def _print_mistakes(mistakes: Sequence[str | Mapping[str, Any]]) -> None:
     """Print `mistakes` as the JSON that every command with `--json` gives for them."""
     listed = [
-        {"file": None, "line": None, "place": "", "message": mistake}
-        if isinstance(mistake, str)
-        else dict(mistake)
-        for mistake in mistakes
+        unplaced(mistake) if isinstance(mistake, str) else dict(mistake) for mistake in mistakes
     ]
     with suppress(OSError):
         echo_json({"mistakes": listed})

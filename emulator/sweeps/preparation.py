@@ -6,7 +6,7 @@ played side by side: else each process would measure the others' load, too.
 
 from collections.abc import Callable, Sequence
 
-from ..checks.preflight import preflight, warnings
+from ..checks.preflight import preflight, refuse, warnings
 from ..costs.compute_groups import dealt_batches
 from ..errors import EmulatorError, ScenarioError, first_of
 from ..runs.conductor import ProgressView
@@ -21,19 +21,25 @@ def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenar
     Raises an error with the refusals of all points and their labels, before anything is measured.
     `tell` takes progress messages.
     """
-    refusals: dict[str, list[str]] = {}
-    kinds: set[type[EmulatorError]] = set()
+    refusals: dict[str, EmulatorError] = {}
+    labels: dict[str, list[str]] = {}
     split = _Splits()
     for point in points:
         for error in preflight(point.scenario, "virtual", split_by=split).refusals:
-            refusals.setdefault(str(error), []).append(point.label)
-            kinds.add(type(error))
-    if refusals:
-        kind = ScenarioError if ScenarioError in kinds else kinds.pop()
-        raise kind(
-            "\n".join(f"{first_of(labels, 1)}: {refusal}" for refusal, labels in refusals.items())
-        )
+            refusals.setdefault(str(error), error)
+            labels.setdefault(str(error), []).append(point.label)
+    told = (_labelled(error, first_of(labels[text], 1)) for text, error in refusals.items())
+    refuse(told, heading="")
     return [_resolved(point.scenario, tell) for point in points]
+
+
+def _labelled(error: EmulatorError, label: str) -> EmulatorError:
+    """Return `error` with `label` before its text, and before each of its mistakes."""
+    text = f"{label}: {error}"
+    if not isinstance(error, ScenarioError):
+        return type(error)(text)
+    told = [{**each, "message": f"{label}: {each['message']}"} for each in error.mistakes]
+    return ScenarioError(text, told)
 
 
 def warned(points: Sequence[Point]) -> list[str]:

@@ -12,8 +12,16 @@ import pytest
 import emulator
 from emulator.checks import this_host
 from emulator.checks.finding import Finding, Situation
-from emulator.checks.preflight import CHECKS, DECISIVE, STAGES, findings, preflight, warnings
-from emulator.errors import HostError
+from emulator.checks.preflight import (
+    CHECKS,
+    DECISIVE,
+    STAGES,
+    findings,
+    preflight,
+    refuse,
+    warnings,
+)
+from emulator.errors import HostError, PythonFileError, ScenarioError, unplaced
 from emulator.learning.models.own_model import OwnModel
 from emulator.machine import kernel
 from emulator.machine.host import Host
@@ -253,6 +261,26 @@ def test_a_refusal_is_an_error_of_its_kind_with_its_place() -> None:
     with pytest.raises(HostError, match="Docker refuses such a quota"):
         found.require()
     assert Finding.of(HostError("no engine: start it")).place == ""
+
+
+def test_refusals_together_are_mistakes_with_their_places() -> None:
+    placed = [ScenarioError(f"{place}: wrong", [unplaced("wrong", place)]) for place in "ab"]
+    with pytest.raises(ScenarioError) as one:
+        refuse([*placed, HostError("no engine: start it")])
+    assert str(one.value) == (
+        "this cannot be played here:\na: wrong\nb: wrong\nno engine: start it"
+    )
+    assert [(each["place"], each["message"]) for each in one.value.mistakes] == [
+        ("a", "wrong"),
+        ("b", "wrong"),
+        ("", "no engine: start it"),
+    ]
+
+
+def test_a_refused_python_file_is_a_finding_like_others() -> None:
+    found = Finding.of(PythonFileError("losses.py", 3, "no function"))
+    assert type(found.error()) is ScenarioError
+    assert str(found.error()) == "losses.py:3: no function"
 
 
 def test_warnings_need_no_data_and_come_once() -> None:

@@ -62,7 +62,7 @@ def play_sweep(
     if seeds < 1:
         raise ValueError(f"seeds={seeds} is not 1 or more")
     axes = tuple(f"{path}={_axis(path, values)}" for path, values in over.items())
-    grid = Grid(file, tuple(f"{path}={as_yaml(new)}" for path, new in changes.items()), axes, seeds)
+    grid = Grid(file, tuple(_assigned(*change) for change in changes.items()), axes, seeds)
     points = grid.points()
     out = out or runs / "sweeps" / folder_name(points)
     with interruptible():
@@ -75,7 +75,15 @@ def play_sweep(
 
 def overrides(changes: Mapping[str, Any]) -> list[Override]:
     """Return `changes`, new values by their paths, as overrides of a scenario."""
-    return [Override(f"{path}={as_yaml(new)}", "set") for path, new in changes.items()]
+    return [Override(_assigned(*change), "set") for change in changes.items()]
+
+
+def _assigned(path: str, value: object) -> str:
+    """Return `PATH=VALUE`, the override of a key. Errors of `as_yaml` get the key's name."""
+    try:
+        return f"{path}={as_yaml(value)}"
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"set={{{path!r}: {value!r}}}: {error}") from error
 
 
 def as_yaml(value: object) -> str:

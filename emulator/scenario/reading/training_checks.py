@@ -7,6 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...aggregation import AnyAggregation, Krum, Mean, MultiKrum
 from ...codecs import AnyCodec, uncuttable
+from ...errors import counted
 from ...learning.models import Model, OwnModel
 from ...synchronization import (
     AnySynchronization,
@@ -68,8 +69,8 @@ def check_aggregation(document: Document, devices: int | None) -> None:
         remedy = f"write {most} or less" if most else "5 gradients withstand one"
         document.complain(
             (*_AGGREGATION_KEY, "liars"),
-            f"{chosen.liars} liars need steps of {chosen.least} gradients (2 · liars + 3), and "
-            f"here a step has {gradients}: {remedy}",
+            f"to withstand {counted(chosen.liars, 'liar')}, a step needs {chosen.least} gradients "
+            f"(2 · liars + 3), and here a step has {gradients}: {remedy}",
         )
 
 

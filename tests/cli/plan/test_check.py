@@ -376,7 +376,7 @@ def test_krum_with_one_gradient_less_is_warned_of(
     devices = f"devices=[{{name: a, count: {count}}}]"
     sets = (text, devices, "faults=[]", "server.quarantine={}")
     out = emulate("check", scenario(tmp_path), *(w for s in sets for w in ("--set", s))).out
-    assert ("1 liars need steps of 5 gradients" in out) == warned
+    assert ("to withstand 1 liar, a step needs 5 gradients" in out) == warned
 
 
 def test_a_set_up_time_is_kept_by_both(emulate: Emulate, tmp_path: Path, data: None) -> None:

@@ -50,8 +50,8 @@ def test_what_has_gradients_enough_is_taken(aggregation: str, synchronization: s
             "{kind: krum, liars: 3}",
             "barrier",
             "",
-            "training.aggregation.liars: 3 liars need steps of 9 gradients (2 · liars + 3), and "
-            "here a step has 8: write 2 or less",
+            "training.aggregation.liars: to withstand 3 liars, a step needs 9 gradients "
+            "(2 · liars + 3), and here a step has 8: write 2 or less",
         ),
         ("{kind: multi-krum, liars: 2}", "{kind: barrier, quorum: 50%}", "", "a step has 4"),
         ("krum", "barrier", "", "'krum' needs more than its name: write {kind: krum, liars: …}"),
