@@ -12,8 +12,9 @@ from typing import Any
 from ..errors import PythonFileError
 from ..learning.datasets import OwnDataset, describe
 from ..learning.models import OwnModel
-from ..node.durable.packed_state import packed
+from ..node.durable.packed_state import packed, unpacked
 from ..plugins.own_class import calling
+from ..plugins.stateful import Stateful
 from ..runs.plugin_sources import INSTALLED, own_plugins, plugin_sources
 from ..scenario import Scenario
 from ..scenario.sections.server_section import NONE
@@ -94,16 +95,20 @@ def doubtful_plugins(scenario: Scenario) -> list[Finding]:
 
 
 def _unkept(plugin: Any, state: Any) -> str:
-    """Return why the `state` of `plugin` cannot be saved; empty if it can."""
+    """Return why the `state` of `plugin` cannot be saved and taken up again; empty if it can."""
     if missing := _unsaid(type(state)):
         return f"{plugin.kind}: {missing}"
     try:
-        packed(state.state())
+        saved = packed(state.state())
     except TypeError as error:
         return (
             f"{plugin.kind}: {error}: with server.durability a plugin keeps numbers, text, arrays, "
             "containers, Held values, and random generators"
         )
+    try:
+        state.restore(unpacked(saved))
+    except (KeyError, TypeError, ValueError) as error:
+        return f"{plugin.kind}: restore(state) does not take what state() gives: {error!r}"
     return ""
 
 
@@ -111,7 +116,7 @@ def _unsaid(cls: type[Any]) -> str:
     """Return what the class of a plugin's state lacks to be saved; empty if it lacks nothing."""
     for own in cls.__mro__:
         names = vars(own).keys()
-        if {"state", "restore"} <= names or "STATE" in names:
+        if {"state", "restore"} <= names or ("STATE" in names and issubclass(own, Stateful)):
             return ""
         if "__init__" in names:
             break  # attributes of which no state tells

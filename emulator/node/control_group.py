@@ -104,9 +104,9 @@ def _pressure(file: Path) -> list[float]:
 
 
 def _values(file: Path) -> dict[str, int]:
-    """Read the lines of `file`, a name and a number in a line; return {} if reading fails."""
+    """Read the lines of `file` with a name and a number; return {} if reading fails."""
     try:
         lines = [line.split() for line in file.read_text(encoding="utf-8").splitlines()]
-        return {name: int(number) for name, number in lines}
+        return {words[0]: int(words[1]) for words in lines if len(words) == 2}
     except (OSError, ValueError):
         return {}

@@ -76,7 +76,7 @@ class LineReader:
         self._descriptor, self._rest = descriptor, b""
 
     def read(self) -> list[bytes] | None:
-        """Return the complete lines; None once the other end has been closed.
+        """Return the complete lines that are not empty; None once the other end has been closed.
 
         Block while the pipe is empty: call it after `select` has found data.
         """
@@ -84,7 +84,7 @@ class LineReader:
         if not data:
             return None
         *lines, self._rest = (self._rest + data).split(b"\n")
-        return lines
+        return [line for line in lines if line]
 
 
 # -- from the supervisor to the part ---------------------------------------------------------------

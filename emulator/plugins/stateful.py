@@ -6,6 +6,7 @@ numbers, text, bytes, arrays, containers of these, random generators, messages, 
 
 from array import array
 from collections import deque
+from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any, ClassVar
 
@@ -17,7 +18,8 @@ from ..chance import drawn_so_far
 class Held:
     """A value that comes and goes in a state, such as a push that waits: a Struct of plain data.
 
-    A saved state has the name of its class, which no other such class may have.
+    A saved state has the name of its class, which no other such class of the emulator, or of a
+    user's files, may have.
     """
 
     __slots__ = ()
@@ -72,10 +74,28 @@ def copied(state: Any) -> Any:
     return deepcopy(state) if drawn_so_far(state) else state
 
 
+_PACKAGE = __name__.partition(".")[0]
+_USERS = "own "
+"""Begin of the names of users' classes, which may equal those of the emulator's."""
+
+
+def held_name(cls: type[Held]) -> str:
+    """Return the name of `cls` in saved states."""
+    ours = cls.__module__.partition(".")[0] == _PACKAGE
+    return cls.__name__ if ours else f"{_USERS}{cls.__name__}"
+
+
 def held_class(name: str) -> type[Held]:
     """Return the class of held values with this `name`. Raises ValueError without one."""
     # the latest definition: a user's file may have been loaded from several places
-    for cls in reversed(Held.__subclasses__()):
-        if cls.__name__ == name:
+    for cls in reversed([*_held(Held)]):
+        if held_name(cls) == name:
             return cls
     raise ValueError(f"no class {name} holds values of a state")
+
+
+def _held(base: type[Held]) -> Iterator[type[Held]]:
+    """Yield the classes of held values below `base`, each after those that it inherits from."""
+    for cls in base.__subclasses__():
+        yield cls
+        yield from _held(cls)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal
 
+from ..plugins.stateful import Stateful
 from ..units import AtLeast, Seconds
 from .barrier import Barrier, Lockstep
 from .base import A, LeftOutCount, Patience, Synchronizer, check_patience
@@ -60,8 +61,10 @@ class ComputeGroups:
         return GroupSteps(named, barrier, _weights(named, batches or {}))
 
 
-class GroupSteps(Generic[A]):
+class GroupSteps(Stateful, Generic[A]):
     """State of `groups`: a `Lockstep` for every group, and the groups with a gradient."""
+
+    STATE = ("releases", "_released")
 
     def __init__(
         self,
@@ -87,20 +90,19 @@ class GroupSteps(Generic[A]):
         """Return the state of each group, and the numbers of the groups with a gradient."""
         groups = list(self._members)
         return {
+            **super().state(),
             "groups": [lockstep.state() for lockstep in groups],
             "waiting": [groups.index(lockstep) for lockstep in self._waiting],
-            "releases": self.releases,
-            "released": self._released,
             "due": [tuple(count) for count in self._due],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from `state`, of the same groups."""
+        super().restore(state)
         groups = list(self._members)
         for lockstep, own in zip(groups, state["groups"], strict=True):
             lockstep.restore(own)
         self._waiting = dict.fromkeys(groups[number] for number in state["waiting"])
-        self.releases, self._released = state["releases"], state["released"]
         self._due = [LeftOutCount(*count) for count in state["due"]]
 
     def begin(self, now: float) -> None:

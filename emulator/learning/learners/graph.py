@@ -74,15 +74,21 @@ class _Graph:
         about = _about(folder)
         self.size = Layout.read(about["layout"]).size
         noise = [about["noise"]] if "noise" in about and file == GRADIENT else []
+        self._arrays = len(about["inputs"]) - 1, len(about["inputs"]) - 1 + len(noise)
         self._graph = LoadedGraph((folder / file).read_bytes())
         self._all = PartialRun(self._graph, [*about["inputs"], *noise], about[outputs])
         self.close = self._graph.close
 
     def run(self, theta: Vector, *batch: Array) -> list[Array]:
-        """Return the graph's outputs. Raises ValueError if `theta` has the wrong size."""
+        """Return the graph's outputs.
+
+        Raises ValueError if `theta` has the wrong size, or `batch` another number of arrays.
+        """
         # TensorFlow does not check placeholders' shapes: it would use the head of a longer vector
         if theta.shape != (self.size,):
             raise ValueError(f"theta has shape {theta.shape}, the model {self.size} parameters")
+        if len(batch) not in self._arrays:
+            raise ValueError(f"a mini-batch of {len(batch)} arrays, the graph takes {self._arrays}")
         # a quiet model has no input for noise
         inputs = zip(self._all.given, (theta, *batch, QUIET), strict=False)
         tensors = {name: self._graph.feed(name, value) for name, value in inputs}

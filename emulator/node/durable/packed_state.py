@@ -14,7 +14,7 @@ from ... import chance
 from ...core import wire
 from ...core.wire.messages import Message
 from ...errors import WireError
-from ...plugins.stateful import Held, held_class
+from ...plugins.stateful import Held, held_class, held_name
 from ...vectors import Gradient
 
 
@@ -78,7 +78,7 @@ def _tree(value: Any, leaves: list[Any]) -> Any:
             return ["slice", value.start, value.stop]
         case Held():
             fields = (getattr(value, name) for name in value.__struct_fields__)
-            return ["held", type(value).__name__, *trees(fields)]
+            return ["held", held_name(type(value)), *trees(fields)]
         case Gradient():
             return ["gradient", *trees((value.values, value.indices))]
         case dict():

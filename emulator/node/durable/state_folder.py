@@ -85,6 +85,8 @@ class StateFolder:
             unsound = path.suffix == ".npz" and _state(path, begin) is None
             if begin > number or unsound or (begin == number and path.suffix == ".log"):
                 path.unlink()
+        for path in self._path.glob(_unfinished("*")):  # a kill while a state was written
+            path.unlink()
 
     # -- running -------------------------------------------------------------------------------
 
@@ -130,20 +132,28 @@ _DIGEST = hashlib.sha256().digest_size
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError)
 
 
+def _unfinished(name: str) -> str:
+    """Return the name under which the file `name` is written."""
+    return f".{name}.part"
+
+
 def write_state(path: Path, facts: dict[str, Any], state: PackedState) -> int:
     """Write `facts`, JSON values, and `state` to `path`; return the bytes of the file."""
     text = json.dumps({"format": FORMAT, "facts": facts, "tree": state.tree}).encode()
     members = {f"leaf{number}": leaf for number, leaf in enumerate(state.leaves)}
     stream = io.BytesIO()
     np.savez(stream, state=np.frombuffer(text, np.uint8), **members)
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        content = stream.getbuffer()
-        file.write(content)
-        file.write(hashlib.sha256(content).digest())
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    part = path.with_name(_unfinished(path.name))
+    try:
+        with part.open("wb") as file:
+            content = stream.getbuffer()
+            file.write(content)
+            file.write(hashlib.sha256(content).digest())
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)  # on a full disk the log may need the room
     sync_folder(path.parent)
     return len(content) + _DIGEST
 

@@ -193,8 +193,11 @@ def _report_zero(zero: float) -> None:
 
 
 def _tell(report: PartReport) -> None:
-    """Write `report` to the supervisor."""
-    left = encode(report) + b"\n"
+    """Write `report` to the supervisor.
+
+    A line that an earlier part was killed in ends before it.
+    """
+    left = b"\n" + encode(report) + b"\n"
     while left:  # the supervisor may be slow to read a long line
         left = left[os.write(int(os.environ[CONTROL]), left) :]
 

@@ -38,7 +38,8 @@ class WorkerParts:
     coroutine: NodeCoroutine[Any]
     work: Work
     encoder: Encoder | None
-    """Encoder of a worker that pushes whole models, or the layers before a cut."""
+    """Encoder of a worker that pushes whole models, or the layers before a cut: the one with the
+    codec's memory, without the lies."""
 
 
 def worker_parts(
@@ -72,10 +73,10 @@ def worker_parts(
     if cut is not None:
         coder, learner = DeviceCoder(cut), staged_learner(config.GRAPH, batches, cut.layer)
         work = Work(learner, node.clock, coder=coder, faults=faults)
-        return WorkerParts(cut_worker(name, incarnation, coder, *pushed), work, encoder)
+        return WorkerParts(cut_worker(name, incarnation, coder, *pushed), work, honest)
     whole = DeviceLearner(config.GRAPH, batches, part.plan.local)
     work = Work(whole, node.clock, faults=faults)
-    return WorkerParts(worker(name, incarnation, *pushed), work, encoder)
+    return WorkerParts(worker(name, incarnation, *pushed), work, honest)
 
 
 class PartFaults:

@@ -5,14 +5,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from emulator import synchronization
 from emulator.checks.own_parts import unfit_plugins
+from emulator.core.server import refusal_counts
 from emulator.node.durable import durable_server
 from emulator.node.durable.packed_state import PackedState, packed, unpacked
-from emulator.plugins.stateful import copied
+from emulator.plugins.stateful import Held, copied
 from emulator.scenario import load
 from tests.fakes.node.durable_fleet import DurableFleet, frozen, plan_of
 
@@ -173,3 +175,69 @@ def test_a_state_that_no_file_can_hold_is_refused_before_a_run(mine: str, tmp_pa
     assert not list(unfit_plugins(load(tmp_path / "lab.yaml")))
     (refused,) = unfit_plugins(load(tmp_path / "lab.yaml", ["server.durability=update"]))
     assert "own.py:Mine: with server.durability Silent needs methods state() and" in str(refused)
+
+
+def test_a_held_value_of_a_user_is_found_by_its_own_name() -> None:
+    """Also one that another held value was made from, or whose name the emulator has too."""
+
+    class Pair(Held, msgspec.Struct):
+        node: str
+
+    class Triple(Pair):
+        count: int
+
+    class Tally(Held, msgspec.Struct):
+        held: Any
+
+    tally = Tally([Triple("a", 2), Pair("b")])
+    again = unpacked(packed(tally))
+    assert (type(again), again) == (Tally, tally)
+    ours = refusal_counts.Tally()
+    assert type(unpacked(packed(ours))) is refusal_counts.Tally
+
+
+def test_a_state_that_does_not_come_back_is_refused_before_a_run(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from emulator.synchronization.softsync import Collecting\n"
+        "class Forgetful(Collecting):\n"
+        "    def restore(self, state):\n"
+        "        super().restore(state['inner'])\n"
+        "@dataclass(frozen=True)\n"
+        "class Mine:\n"
+        "    def start(self, members, seed=0, examples=None):\n"
+        "        return Forgetful(len(members), 2)\n"
+    )
+    (tmp_path / "lab.yaml").write_text(
+        "name: lab\n"
+        "training:\n"
+        "  {dataset: digits, model: digits-mlp, codec: dense, synchronization: ./own.py:Mine}\n"
+        "server: {durability: update}\n"
+        "stop: {updates: 1}\n"
+        "devices: [{name: a, count: 2}]\n"
+    )
+    (refused,) = unfit_plugins(load(tmp_path / "lab.yaml"))
+    assert "restore(state) does not take what state() gives: KeyError('inner')" in str(refused)
+
+
+SYNCHRONIZATIONS: list[Any] = [
+    {"kind": "asynchronous"},
+    {"kind": "barrier"},
+    {"kind": "bounded"},
+    {"kind": "softsync", "splits": 2},
+    {"kind": "groups", "groups": 2},
+    {"kind": "fedavg", "clients": 0.5},
+    {"kind": "local-sgd", "steps": 2},
+]
+
+
+@pytest.mark.parametrize("kind", SYNCHRONIZATIONS, ids=str)
+def test_a_subclass_of_a_synchronizer_keeps_the_attributes_that_it_names(kind: Any) -> None:
+    state: Any = synchronization.make(kind).start(frozenset("abcd"), 1)
+    cls = type(state)
+    state.__class__ = type("Mine", (cls,), {"STATE": (*cls.STATE, "extra")})
+    state.extra = 3
+    saved = copied(state.state())
+    state.extra = 4
+    state.restore(saved)
+    assert state.extra == 3

@@ -1,5 +1,6 @@
 """A state's file is read whole or not at all."""
 
+import errno
 import os
 
 import numpy as np
@@ -30,6 +31,22 @@ def test_it_gives_back_the_state_and_is_an_npz_file(tmp_path):
     with np.load(tmp_path / "state.npz", allow_pickle=False) as members:
         assert (members["leaf0"] == STATE.leaves[0]).all()
     assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+
+
+def test_unfinished_states_go(tmp_path, monkeypatch):
+    """Those of a full disk at once, that of a killed server as the next one has recovered."""
+    folder = state_folder.StateFolder(tmp_path)
+    (tmp_path / ".state-000000000007.npz.part").write_bytes(bytes(9))
+    folder.discard_from(0)
+    assert not list(tmp_path.iterdir())
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_state(tmp_path / "state.npz", FACTS, STATE)
+    assert not list(tmp_path.iterdir())
 
 
 def test_cut_at_every_byte_it_is_no_state(tmp_path):

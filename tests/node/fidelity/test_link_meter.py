@@ -460,7 +460,7 @@ def test_processor_time_comes_from_the_control_group(tmp_path: Path, files: dict
 def test_waits_for_a_core_come_from_the_pressure_where_the_kernel_tells(
     tmp_path: Path, pressure: str | None, told: list[float]
 ) -> None:
-    (tmp_path / "cpu.stat").write_text("usage_usec 1500000\nthrottled_usec 250000\n")
+    (tmp_path / "cpu.stat").write_text("usage_usec 1500000\nthrottled_usec 250000\na newer line\n")
     if pressure is not None:
         (tmp_path / "cpu.pressure").write_text(pressure)
     assert cpu_use(tmp_path) == [1.5, 0.25, *told]

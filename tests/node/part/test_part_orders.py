@@ -5,7 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from emulator.node.orders import PartOrders, PartSettings
+import pytest
+
+from emulator.node import reports
+from emulator.node.orders import LineReader, PartOrders, PartSettings
+from emulator.node.part import part_process, role
+from emulator.node.reports import BegunReport
 
 
 @contextmanager
@@ -39,3 +44,19 @@ def test_the_next_part_is_told_what_is_in_force_and_a_dead_one_nothing() -> None
         assert orders.settings() == {"lag": {"delay": 1.0}}
         end.close()
         assert orders.settings() == {"lag": {"delay": 1.0}}
+
+
+def test_a_report_that_a_killed_part_left_unfinished_harms_no_other(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    read, write = os.pipe()
+    monkeypatch.setenv(part_process.CONTROL, str(write))
+    try:
+        os.write(write, b'{"what":"record","record":{"what":"plan","at":1.5')
+        role._report_zero(2.5)
+        lines = LineReader(read).read() or []
+    finally:
+        os.close(read)
+        os.close(write)
+    assert [reports.decode_part(line) for line in lines] == [None, BegunReport(2.5)]
+    assert "no report of a part" in capfd.readouterr().err
