@@ -16,7 +16,11 @@ from emulator.scenario import loads
 from tests.fakes.installing.doc_blocks import blocks
 from tests.layers import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "papers").glob("*.md")),
+]
 OWN = ROOT / "scenarios" / "own"
 BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 

@@ -1,57 +1,95 @@
-"""Tables and figures of studies: `emulate study NAME --docs docs` writes them into `docs/`.
+"""Results of studies: `emulate study NAME --docs docs` writes them into the book in `docs/papers`.
 
-A module has `tables(study)`, Markdown for the study's page. It may have `figure(study, path)`, or
-several figures in `FIGURES`. Claims and the rules of their verdicts are in the study's file,
-`scenarios/papers/PAPER/NAME.yaml`.
+A study's file, `scenarios/papers/PAPER/NAME.yaml`, declares its tables, figures and claims. Where
+these need arithmetic of their own, a module of the study's name has `claims(study)`,
+`tables(study)`, and figures in `FIGURES`.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from . import adacomp, byzantine, dynacomm, omnivore, pulls, reliability, residual
-from .folder import declared, open_study
-from .markdown import around, replace
+from . import dynacomm, omnivore, study_figures, study_tables
+from .book import heading, page_of, write_block, write_book, write_contents
+from .claims import COLUMNS, Judged, judge, total
+from .folder import NOTE, open_study
+from .markdown import table
+from .protocol_line import protocol
+from .results import Results
 
-MODULES: Mapping[str, ModuleType] = {
-    "adacomp": adacomp,
-    "residual": residual,
-    "pulls": pulls,
-    "dynacomm": dynacomm,
-    "omnivore": omnivore,
-    "reliability": reliability,
-    "byzantine": byzantine,
-}
-"""The modules by the name of the study, which is the name of its page too."""
+__all__ = ["MODULES", "check", "publish", "verdict", "write_book", "write_contents"]
 
+MODULES: Mapping[str, ModuleType] = {"dynacomm": dynacomm, "omnivore": omnivore}
+"""Modules of studies with arithmetic of their own, by the study's name."""
 
-def publish(folder: Path, docs: Path) -> list[Path]:
-    """Write the tables of the finished study in `folder` into `docs/NAME.md`, and return the files.
-
-    A study that has a figure gets `docs/NAME.png` as well, one with several
-    `docs/NAME-END.png`. Raises RunError if `folder` holds no finished study, or if the page has no
-    place for the tables.
-    """
-    study = open_study(folder)
-    module = MODULES[study.name]
-    page, command = _place(study.name, docs)
-    replace(page, command, module.tables(study))
-    files = [page]
-    if hasattr(module, "figure"):
-        files.append(docs / f"{study.name}.png")
-        module.figure(study, files[-1])
-    if hasattr(module, "FIGURES"):
-        for end, draw in module.FIGURES.items():
-            files.append(docs / f"{study.name}-{end}.png")
-            draw(study, files[-1])
-    return files
+NO_CLAIM = "measured; the paper makes no claim"
+"""Verdict on a study without a claim."""
 
 
 def check(name: str, docs: Path) -> None:
-    """Raise RunError unless `docs/NAME.md` has a place for the tables of the study `name`."""
-    around(*_place(name, docs))
+    """Raise RunError if the file of the study `name` is wrong, or if `docs` is no folder."""
+    page_of(name, docs)
 
 
-def _place(name: str, docs: Path) -> tuple[Path, str]:
-    """Return the page of the study `name`, and the command that its marks give."""
-    return docs / f"{name}.md", f"make {declared(name)['make']}"
+def publish(folder: Path, docs: Path) -> list[Path]:
+    """Write the block of the finished study in `folder` into its page in `docs`.
+
+    Figures are `docs/papers/NAME-END.png`. Return the page and the figures. Raises RunError if
+    `folder` holds no finished study.
+    """
+    study = open_study(folder)
+    results = Results(study)
+    pictures = _draw(results, page_of(study.name, docs).parent)
+    return [write_block(study.name, docs, made(results, pictures)), *pictures]
+
+
+def verdict(folder: Path) -> str:
+    """Return the verdict on the study in `folder`; "" without a finished study."""
+    if not (folder / NOTE).is_file():
+        return ""
+    return _verdict(_claims(Results(open_study(folder))))
+
+
+def made(results: Results, pictures: Mapping[Path, str]) -> str:
+    """Return the block of a study: question, verdict, claims, figures, tables, and protocol.
+
+    `pictures` are the files of the figures, each with what the figure shows.
+    """
+    name = results.study.name
+    claims = _claims(results)
+    own = MODULES[name].tables(results.study) if name in MODULES else []
+    parts = [
+        heading(name),
+        f"**Verdict: {_verdict(claims)}.**",
+        *([table(COLUMNS, [one.line for one in claims], numbers=False)] if claims else []),
+        *(f"![{caption}]({path.name})" for path, caption in pictures.items()),
+        *own,
+        *study_tables.tables(results),
+        protocol(results),
+    ]
+    return "\n\n".join(parts)
+
+
+def _claims(results: Results) -> list[Judged]:
+    module = MODULES.get(results.study.name)
+    own = module.claims(results.study) if module else []
+    return [*own, *judge(results)]
+
+
+def _verdict(claims: list[Judged]) -> str:
+    return total(claims) or NO_CLAIM
+
+
+def _draw(results: Results, folder: Path) -> dict[Path, str]:
+    """Draw the figures of a study into `folder`, and return their files and captions."""
+    study, found = results.study, dict[Path, str]()
+    module = MODULES.get(study.name)
+    for end, (draw, caption) in (module.FIGURES if module else {}).items():
+        path = folder / f"{study.name}-{end}.png"
+        draw(study, path)
+        found[path] = caption
+    for spec in results.declared.figures:
+        path = folder / f"{study.name}-{spec.name}.png"
+        study_figures.draw(results, spec, path)
+        found[path] = spec.caption or f"{study.name}: {spec.name}"
+    return found

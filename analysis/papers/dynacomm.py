@@ -1,5 +1,6 @@
 """Tables and figures of the study `dynacomm`: iterations by schedule, planned and played."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures
 from ..reading.runs import Run
+from .claims import Judged, judged
 from .folder import Plan, Row, Study, read_plans, worlds
 from .markdown import table
 from .panels import legend
@@ -23,22 +25,48 @@ SHORT = {BASE: "seq", "layer-by-layer": "lbl", "ibatch": "iB", "dynacomm": "Dyna
 """Names of schedules below narrow bars."""
 
 
-def tables(study: Study) -> str:
+def tables(study: Study) -> list[str]:
     """Return iterations planned and played, gains over `sequential`, shared links, and losses."""
     plans = read_plans(study)
-    return "\n\n".join(
-        [
-            "Iteration of one device, planned and played in virtual time; *rest* is the time "
-            "that no plan counts:",
-            _iterations(study, plans["bars"]),
-            "Iteration of several devices behind one server link of 1 gbit, ResNet-152, batch 32:",
-            _shared(study),
-            "Losses of the updates, in their order, against those of `sequential`:",
-            _compared_losses(study),
-            "CPU time of a plan of both phases, for networks with costs of 1 to 11 ms:",
-            _planning_costs(plans["planning"]),
-        ]
-    )
+    return [
+        "Iteration of one device, planned and played in virtual time; *rest* is the time "
+        "that no plan counts:",
+        _iterations(study, plans["bars"]),
+        "Iteration of several devices behind one server link of 1 gbit, ResNet-152, batch 32:",
+        _shared(study),
+        "Losses of the updates, in their order, against those of `sequential`:",
+        _compared_losses(study),
+        "CPU time of a plan of both phases, for networks with costs of 1 to 11 ms:",
+        _planning_costs(plans["planning"]),
+    ]
+
+
+def claims(study: Study) -> list[Judged]:
+    """Return the claims of the study's file, judged by its plans and runs."""
+    bars = read_plans(study)["bars"]
+    shorter = {
+        f"{network}, batch {batch}": _gain([p for p in bars if _key(p) == (network, batch)])
+        for network, batch in dict.fromkeys(map(_key, bars))
+    }
+    least = min(shorter, key=lambda world: shorter[world], default="")
+    words = f"at least {shorter[least]:.3f} × as fast as the best other ({least})" if least else ""
+    losses = [most for _, most, _ in _losses_apart(study)]
+    farthest = f"losses differ by {max(losses, default=math.nan):g} at most"
+    return [
+        judged("dynacomm", "optimal", words, list(shorter.values())),
+        judged("dynacomm", "accuracy", farthest, losses),
+    ]
+
+
+def _key(plan: Plan) -> tuple[str, int]:
+    return plan["network"], plan["batch"]
+
+
+def _gain(plans: Sequence[Plan]) -> float:
+    """Return the shortest iteration of other schedules over that of `dynacomm`."""
+    others = [_planned(plan) for plan in plans if plan["schedule"] != "dynacomm"]
+    own = [_planned(plan) for plan in plans if plan["schedule"] == "dynacomm"]
+    return min(others, default=math.nan) / own[0] if own else math.nan
 
 
 def _seconds(row: Row) -> float:
@@ -98,16 +126,26 @@ def _shared(study: Study) -> str:
 
 
 def _compared_losses(study: Study) -> str:
+    lines = [
+        [kind, str(len(run.records("update"))), f"{most:g}", f"{figures(_end(run))} s"]
+        for kind, most, run in _losses_apart(study)
+    ]
+    return table(["", "updates", "largest difference", "time of the last"], lines)
+
+
+def _losses_apart(study: Study) -> list[tuple[str, float, Run]]:
+    """Return, for each schedule, the largest difference of its losses to those of `sequential`."""
     rows = {row.entry: next(row.read()) for row in study.rows if row.world == LOSSES}
-    base = _update_losses(rows[BASE])
-    lines = []
+    found, base = [], _update_losses(rows[BASE])
     for kind, run in rows.items():
         losses = _update_losses(run)
         same = len(losses) == len(base)
-        most = float(np.abs(losses - base).max()) if same else float("nan")
-        end = float(run.records("update")["at"].max())
-        lines.append([kind, str(len(losses)), f"{most:g}", f"{figures(end)} s"])
-    return table(["", "updates", "largest difference", "time of the last"], lines)
+        found.append((kind, float(np.abs(losses - base).max()) if same else math.nan, run))
+    return found
+
+
+def _end(run: Run) -> float:
+    return float(run.records("update")["at"].max())
 
 
 def _planning_costs(rows: Sequence[Plan]) -> str:
@@ -254,14 +292,22 @@ def losses(study: Study, path: Path) -> None:
         legend(drawn, by_update)
 
 
-FIGURES: Mapping[str, Callable[[Study, Path], None]] = {
-    "bars": bars,
-    "speedups": speedups,
-    "devices": devices,
-    "losses": losses,
-    "planning": planning,
+FIGURES: Mapping[str, tuple[Callable[[Study, Path], None], str]] = {
+    "bars": (
+        bars,
+        "T_f above, T_b below, as stacked bars for each network, batch size and schedule: exposed "
+        "transfer, transfer and computing at the same time, exposed computing.",
+    ),
+    "speedups": (
+        speedups,
+        "Speed-up over sequential for each network: over the rate of the link, and over the set-up "
+        "time of a message.",
+    ),
+    "devices": (devices, "Iteration time over the number of devices behind the server's link."),
+    "losses": (losses, "Losses of all schedules over updates, and over time."),
+    "planning": (planning, "CPU time of a plan over the number of layers."),
 }
-"""Figures by the end of the file's name."""
+"""Figures by the end of the file's name, each with its caption."""
 
 
 def _line(kind: str) -> dict[str, Any]:

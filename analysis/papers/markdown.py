@@ -1,14 +1,11 @@
-"""Markdown tables of studies, their cells, and their replacement in a page."""
+"""Markdown of studies: tables, the words of their cells, and blocks that are replaced in a page."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import median
 
 from ..errors import RunError
-from ..quantities import figures
-from ..reading.runs import Run
-from .folder import Row
 
 NEVER = "never"
 """Word for a cost that most seeds never paid, as they missed the target."""
@@ -18,9 +15,12 @@ Words = Callable[[float], str]
 BEGIN, END = "<!-- made by `{command}` from here -->", "<!-- to here -->"
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table with the first column aligned left and the others right."""
-    rule = "|---|" + "---:|" * (len(columns) - 1)
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = True) -> str:
+    """Return a Markdown table with the first column aligned left.
+
+    The others are aligned right if they hold `numbers`.
+    """
+    rule = "|---|" + ("---:|" if numbers else "---|") * (len(columns) - 1)
     return "\n".join([_line(columns), rule, *map(_line, rows)])
 
 
@@ -33,73 +33,13 @@ def never_or(words: Words) -> Words:
     return lambda value: NEVER if math.isinf(value) else words(value)
 
 
-# -- cells of rows ---------------------------------------------------------------------------------
-
-Values = Mapping[str, Sequence[float]]
-"""Results of a row by name, a value for each seed."""
-Cell = Callable[[Row, Values], str]
-
-
-def measured(rows: Iterable[Row], of: Callable[[Run], Mapping[str, float]]) -> dict[Row, Values]:
-    """Return the results `of` each run of each of `rows`."""
-    found: dict[Row, Values] = {}
-    for row in rows:
-        seeds = [of(run) for run in row.read()]
-        found[row] = {key: [seed[key] for seed in seeds] for key in seeds[0]}
-    return found
-
-
-def rows_table(
-    found: Mapping[Row, Values],
-    columns: Mapping[str, Cell],
-    name: Callable[[Row], str],
-    head: str = "",
-) -> str:
-    """Return a table with a line for each row, called by `name`, and a column for each cell."""
-    lines = (
-        [name(row), *(cell(row, values) for cell in columns.values())]
-        for row, values in found.items()
-    )
-    return table([head, *columns], lines)
-
-
-def rate(row: Row, values: Values) -> str:
-    """Return the learning rate of `row`."""
-    return row.rate
-
-
-def middle(key: str, words: Words) -> Cell:
-    """Return the cell with the median; `never` if most seeds never reached their target."""
-    return lambda row, values: never_or(words)(median(values[key]))
-
-
-def span(key: str, words: Words) -> Cell:
-    """Return the cell with the median, the least and the most."""
-    return lambda row, values: spread(values[key], words)
-
-
 def spread(values: Sequence[float], words: Words) -> str:
     """Return the median, the least and the most of `values`."""
     middle, least, most = map(never_or(words), (median(values), min(values), max(values)))
     return f"{middle} ({least} – {most})"
 
 
-def fewer(found: Mapping[Row, Values], key: str, base: str) -> Cell:
-    """Return the cell that says how many times fewer of `key` a row took than the entry `base`.
-
-    Both are of the same world, and the base is at its own best rate.
-    """
-    bases = {row.world: own for row, own in found.items() if row.own and row.entry == base}
-
-    def cell(row: Row, values: Values) -> str:
-        own, reference = median(values[key]), median(bases[row.world][key])
-        known = math.isfinite(own) and math.isfinite(reference)
-        return figures(reference / own) if known else "–"
-
-    return cell
-
-
-# -- a page ----------------------------------------------------------------------------------------
+# -- blocks of a page ------------------------------------------------------------------------------
 
 
 def replace(page: Path, command: str, made: str) -> None:
@@ -120,13 +60,28 @@ def around(page: Path, command: str) -> tuple[str, str]:
 
     Raises RunError if the page cannot be read, or has no such marks.
     """
+    parts = _parts(page, command)
+    if parts is None:
+        begin = BEGIN.format(command=command)
+        raise RunError(f"{page}: has no place for the tables: write {begin!r} and {END!r} there")
+    return parts[0], parts[2]
+
+
+def block(page: Path, command: str) -> str | None:
+    """Return the text between the marks of `command` in `page`, or None without such marks.
+
+    Raises RunError if the page cannot be read.
+    """
+    parts = _parts(page, command)
+    return None if parts is None else parts[1].strip()
+
+
+def _parts(page: Path, command: str) -> tuple[str, str, str] | None:
+    """Return the text of `page` before, between and after the marks of `command`."""
     try:
         text = page.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise RunError(f"{page}: cannot be read: {error}") from error
-    begin = BEGIN.format(command=command)
-    before, mark, rest = text.partition(begin)
-    _, end, after = rest.partition(END)
-    if not (mark and end):
-        raise RunError(f"{page}: has no place for the tables: write {begin!r} and {END!r} there")
-    return before, after
+    before, mark, rest = text.partition(BEGIN.format(command=command))
+    made, end, after = rest.partition(END)
+    return (before, made, after) if mark and end else None

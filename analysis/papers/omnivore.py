@@ -23,12 +23,13 @@ from ..facts.momentum import MomentumFit, fit, read_trajectory
 from ..pictures.picture_file import sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent
-from .claim_rules import verdict
-from .folder import Plan, Row, Study, curve, declared, read_plans
+from .claims import Judged, judged
+from .declaration import declared
+from .folder import Plan, Row, Study, curve, read_plans
 from .markdown import never_or, spread, table
 from .panels import bars, legend, ranges
 
-TARGET: float = declared("omnivore")["target"]
+TARGET = declared("omnivore").target
 FIXED = "fixed"
 """Entry with momentum 0.9 at the learning rate of a single group."""
 SYNCHRONOUS = "momentum 0.9"
@@ -37,21 +38,18 @@ MEASURED = "momentum, "
 """Begin of the names of the worlds in which implicit momentum is measured."""
 
 
-def tables(study: Study) -> str:
-    """Return the verdicts, then efficiencies by g, fixed strategies, and measured momentum."""
+def tables(study: Study) -> list[str]:
+    """Return efficiencies by g, fixed strategies, and measured momentum."""
     goal = f"{percent(TARGET, 0)} test accuracy"
-    return "\n\n".join(
-        [
-            _verdicts(study),
-            f"Each number of groups at its best momentum and learning rate, to {goal}; medians "
-            "of five seeds (least – most):",
-            _efficiencies(study),
-            f"Fixed and tuned strategies, to {goal}:",
-            _compared(study),
-            "Implicit momentum and step, fitted to the runs (95 % of the resamples):",
-            _momenta(study),
-        ]
-    )
+    return [
+        f"Each number of groups at its best momentum and learning rate, to {goal}; medians "
+        "of five seeds (least – most):",
+        _efficiencies(study),
+        f"Fixed and tuned strategies, to {goal}:",
+        _compared(study),
+        "Implicit momentum and step, fitted to the runs (95 % of the resamples):",
+        _momenta(study),
+    ]
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -178,7 +176,8 @@ class Implicit(NamedTuple):
     """Step as a share of η/g."""
 
 
-def _verdicts(study: Study) -> str:
+def claims(study: Study) -> list[Judged]:
+    """Return the claims of the study's file, judged by its runs."""
     tuned = {g: Tuned(s.momentum, median(s.seconds)) for g, s in best(study).items()}
     memoryless = [
         Implicit(found.theory, found.fit.momentum, *found.span, found.step_share)
@@ -187,13 +186,13 @@ def _verdicts(study: Study) -> str:
     ]
     untuned = median(named(study, 1, SYNCHRONOUS).seconds)
     fixed = median(named(study, max(tuned), FIXED).seconds)
-    return table(["claim", "here", "measured"], verdicts(tuned, untuned, fixed, memoryless))
+    return verdicts(tuned, untuned, fixed, memoryless)
 
 
 def verdicts(
     tuned: Mapping[int, Tuned], untuned: float, fixed: float, memoryless: Sequence[Implicit]
-) -> list[list[str]]:
-    """Return the lines of the claims: claim, verdict, and the numbers that decide.
+) -> list[Judged]:
+    """Return the claims, judged by the given numbers.
 
     `tuned` is by the number of groups, in ascending order. `untuned` is the time of one group with
     momentum 0.9 at its best rate, and `fixed` that of as many groups as devices with momentum 0.9
@@ -207,10 +206,10 @@ def verdicts(
     outside = [f"{f.theory:.3f}" for f in memoryless if not f.least <= f.theory <= f.most]
     farthest, longest = (max(map(abs, own), default=math.nan) for own in (apart, steps))
 
-    def line(name: str, words: str, *values: object) -> list[str]:
-        return verdict("omnivore", name, words, *values)
+    def line(name: str, words: str, *values: object) -> Judged:
+        return judged("omnivore", name, words, *values)
 
-    def faster(name: str, first: float, second: float) -> list[str]:
+    def faster(name: str, first: float, second: float) -> Judged:
         return line(name, f"{_time(first)} against {_time(second)}", first, second)
 
     by_groups = ", ".join(f"{_time(seconds)} (g = {g})" for g, seconds in times.items())
@@ -377,12 +376,24 @@ def accuracy(study: Study, path: Path) -> None:
         panel.legend(frameon=False, loc="center right")
 
 
-FIGURES: Mapping[str, Callable[[Study, Path], None]] = {
-    "efficiency": efficiency,
-    "momentum": momentum,
-    "accuracy": accuracy,
+FIGURES: Mapping[str, tuple[Callable[[Study, Path], None], str]] = {
+    "efficiency": (
+        efficiency,
+        "Seconds per group update, group updates to the target, and their product, the time to the "
+        "target, over the number of compute groups.",
+    ),
+    "momentum": (
+        momentum,
+        "Left: the best explicit momentum over the number of groups. Middle: measured implicit "
+        "momentum beside the line 1 − 1/g. Right: the measured step over η/g.",
+    ),
+    "accuracy": (
+        accuracy,
+        "Test accuracy over time of synchronous and asynchronous strategies with fixed and with "
+        "tuned momentum.",
+    ),
 }
-"""Figures by the end of the file's name."""
+"""Figures by the end of the file's name, each with its caption."""
 
 
 def _group_axis(panel: Axes, counts: Sequence[int]) -> None:

@@ -1,12 +1,15 @@
 """Parts of the figures of studies: a legend below the panels, and bars over the seeds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+_LETTERS = 95
+"""Number of characters that fit a line of a legend."""
 
 
 def legend(
@@ -17,12 +20,27 @@ def legend(
     drawn.legend(handles, labels, loc=place, ncols=columns or len(labels), frameon=False)
 
 
+def legend_of(drawn: Figure, shown: Mapping[str, Any]) -> None:
+    """Draw a legend of the handles `shown` by label below all panels, if they are several."""
+    if len(shown) < 2:
+        return
+    longest = max(map(len, shown))
+    columns = max(1, min(len(shown), 4, _LETTERS // (longest + 5)))
+    drawn.legend(
+        list(shown.values()),
+        list(shown),
+        loc="outside lower center",
+        ncols=columns,
+        frameon=False,
+    )
+
+
 def ranges(
     panel: Axes, places: Sequence[float], seeds: Sequence[Sequence[float]], **style: Any
 ) -> None:
     """Draw the medians of `seeds` at `places`, with bars from the least to the most.
 
-    An infinite median is not drawn, and no bar ends at an infinite value.
+    A median that is no finite number is not drawn, and no bar ends at an infinite value.
     """
     shown = [(x, own) for x, own in zip(places, seeds, strict=True) if math.isfinite(median(own))]
     spans = [(min(own), max(filter(math.isfinite, own))) for _, own in shown]

@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each run lasts")
     parser.add_argument(
-        "--docs", type=Path, help="put the table of `overlap` into docs/dynacomm.md"
+        "--docs", type=Path, help="put the table of `overlap` into docs/papers/cai-2021.md"
     )
     asked = parser.parse_args()
     try:
@@ -60,7 +60,7 @@ def main() -> None:
     print(json.dumps(result, indent=2) if asked.json else table.page(result))
     if asked.docs and "overlap" in result:
         made = overlap.page_table(result["overlap"])
-        markdown.replace(asked.docs / "dynacomm.md", overlap.COMMAND, made)
+        markdown.replace(asked.docs / "papers" / "cai-2021.md", overlap.COMMAND, made)
 
 
 def measure(part: str | None, seconds: float) -> dict[str, Any]:

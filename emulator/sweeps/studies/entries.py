@@ -116,6 +116,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     seeds: int = 3
     also: list[tuple[str, str]] = []
     plans: str = ""
+    question: str = ""
+    base: str = ""
+    tables: list[dict[str, Any]] = []
+    figures: list[dict[str, Any]] = []
 
 
 def read_study(path: Path) -> Study:

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
-from analysis.papers import MODULES, claim_rules
+from analysis.papers import claim_rules
 from analysis.papers.claim_rules import (
+    NOT,
+    PARTLY,
+    REPRODUCED,
+    RULES,
     all_at_least,
     all_at_most,
     all_inside,
@@ -18,10 +22,14 @@ from analysis.papers.claim_rules import (
     least_inside,
     less,
     mean_at_least,
+    mean_at_most,
     median_at_most,
+    overall,
     paired_ratios,
+    rises,
+    verdict,
 )
-from analysis.papers.folder import declared
+from analysis.papers.declaration import declared, papers
 from tests.layers import ROOT
 
 NEVER = math.inf
@@ -39,7 +47,12 @@ CASES: dict[Rule, tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = {
             ([0.5],),
             ([],),
             ([0.9, NAN, 0.3],),
+            ([NEVER, 0.9, 0.3],),
         ],
+    ),
+    rises: (
+        [([0, 0, 0.9],), ([0.3, 0.5, 0.9],)],
+        [([0.3, 0.2, 0.9],), ([0.5, 0.5],), ([0.5],), ([],), ([0.3, NAN],), ([0.3, NEVER],)],
     ),
     least_inside: (
         [([12.2, 9.9, 9.1, 9.1, 13.6],), ([NEVER, 2.0, NEVER],)],
@@ -65,13 +78,20 @@ CASES: dict[Rule, tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]] = {
     ),
     all_inside: (
         [([(0.4, 0.5, 0.6)],)],
-        [([(0.4, 0.5, 0.6), (0.710, 0.750, 0.747)],), ([(NAN, 0.5, NAN)],), ([],)],
+        [([(0.710, 0.750, 0.747)],), ([(0.4, 0.5, 0.6), (NAN, 0.5, NAN)],), ([],)],
     ),
     all_at_least: (
         [([100.0, 200.0], 100)],
-        [([99.9, 200.0], 100), ([NAN, 200.0], 100), ([], 100)],
+        [([99.9, 200.0], 100), ([NAN, 200.0], 100), ([NEVER, 200.0], 100), ([], 100)],
     ),
-    mean_at_least: ([([-0.02, 0.01], -0.01)], [([-0.03, 0.0], -0.01), ([NAN], 0.0), ([], 0.0)]),
+    mean_at_least: (
+        [([-0.02, 0.01], -0.01)],
+        [([-0.03, 0.0], -0.01), ([NAN], 0.0), ([NEVER], 0.0), ([], 0.0)],
+    ),
+    mean_at_most: (
+        [([1.0, 3.0], 2)],
+        [([1.0, 3.1], 2), ([NAN, 1.0], 2), ([-NEVER], 2), ([], 2)],
+    ),
     all_at_most: (
         [([1.15, 0.8], 1.15)],
         [([1.19, 0.97], 1.15), ([1.0, NEVER], 1.15), ([1.0, NAN], 1.15), ([], 1.15)],
@@ -95,19 +115,34 @@ def test_a_rule_holds_and_misses(rule: Rule) -> None:
     assert [case for case in misses if rule(*case)] == []
 
 
-CLAIMS = [(name, claim) for name in MODULES for claim in declared(name).get("claims", {})]
+CLAIMS = [
+    pytest.param(study, name, id=f"{study}: {name}")
+    for names in papers().values()
+    for study in names
+    for name in declared(study).claims
+]
 
 
-@pytest.mark.parametrize(("study", "name"), CLAIMS, ids=lambda text: text)
-def test_a_claim_of_a_study_has_a_rule_that_judges_it(study: str, name: str) -> None:
-    claim = declared(study)["claims"][name]
-    assert claim.keys() - {"bound"} == {"claim", "rule"}
-    if (bound := claim.get("bound")) is None:
-        bearing, others = (cases[0] for cases in CASES[claim_rules.RULES[claim["rule"]]])
+@pytest.mark.parametrize(("study", "name"), CLAIMS)
+def test_a_claim_of_a_study_is_judged_both_ways(study: str, name: str) -> None:
+    claim = declared(study).claims[name]
+    if (bound := claim.bound) is None:
+        bearing, others = (cases[0] for cases in CASES[RULES[claim.rule].holds])
     else:
-        bearing, others = ([bound],), ([bound + 1 if claim["rule"] == "all-within" else bound - 1],)
-    for values, word in ((bearing, "holds"), (others, "does not hold")):
-        assert claim_rules.verdict(study, name, "why", *values) == [claim["claim"], word, "why"]
+        beyond = bound - 1 if claim.rule.endswith("at-least") else bound + 1
+        bearing, others = ([bound],), ([beyond],)
+        assert verdict(claim.rule, bound, [bound, beyond]) == (
+            PARTLY if RULES[claim.rule].singly else NOT
+        )
+    assert verdict(claim.rule, bound, *bearing) == REPRODUCED
+    assert verdict(claim.rule, bound, *others) == NOT
+
+
+def test_the_verdict_on_a_whole() -> None:
+    assert overall([REPRODUCED, REPRODUCED]) == REPRODUCED
+    assert overall([NOT, NOT]) == NOT
+    assert overall([REPRODUCED, NOT]) == overall([PARTLY]) == overall([NOT, PARTLY]) == PARTLY
+    assert overall([]) == NOT
 
 
 def test_every_rule_has_cases() -> None:
@@ -115,7 +150,8 @@ def test_every_rule_has_cases() -> None:
     rules = {
         node.name
         for node in tree.body
-        if isinstance(node, ast.FunctionDef) and ast.unparse(node.returns or tree) == "bool"
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+        if ast.unparse(node.returns or tree) == "bool"
     }
     assert {rule.__name__ for rule in CASES} == rules
 

@@ -10,7 +10,6 @@ import pytest
 from analysis import RunError, papers
 from analysis.papers import dynacomm
 from analysis.papers.folder import Row, Study
-from analysis.papers.markdown import BEGIN, END
 from emulator.sweeps import studies
 from emulator.sweeps.studies import STUDIES, plans, play_study
 from emulator.sweeps.studies.plans import PLANS, SCHEDULES
@@ -54,7 +53,7 @@ def study(tmp_path: Path) -> Study:
 
 
 def test_the_tables_compare_plans_with_runs(study: Study) -> None:
-    made = dynacomm.tables(study)
+    made = "\n".join(dynacomm.tables(study))
     assert "| net, batch 16: dynacomm | 1 + 2 | 1.25 | 1.25 | 2.5 | 2.5 | 0.0 | 1.60 |" in made
     assert "| net, batch 16: sequential | 1 + 2 | 2 | 2 | 4 | 4 | 0.0 | 1.00 |" in made
     # twice the time for two devices
@@ -67,8 +66,21 @@ def test_the_tables_compare_plans_with_runs(study: Study) -> None:
 def test_losses_that_differ_are_told(study: Study, tmp_path: Path) -> None:
     other = row(tmp_path / "other", "losses", "ibatch", [update(n, loss=1.0) for n in range(4)])
     kept = [r for r in study.rows if (r.world, r.entry) != ("losses", "ibatch")]
-    made = dynacomm.tables(Study("dynacomm", (*kept, other), (), study.folder))
-    assert "| ibatch | 4 | 0.75 | 3 s |" in made
+    differing = Study("dynacomm", (*kept, other), (), study.folder)
+    assert "| ibatch | 4 | 0.75 | 3 s |" in "\n".join(dynacomm.tables(differing))
+    assert [one.verdict for one in dynacomm.claims(study)] == ["reproduced", "reproduced"]
+    _, accuracy = dynacomm.claims(differing)
+    assert (accuracy.verdict, accuracy.measured) == ("partly", "losses differ by 0.75 at most")
+
+
+def test_a_schedule_that_is_beaten_is_not_optimal(study: Study) -> None:
+    file = study.folder / "plans.json"
+    plans = json.loads(file.read_text())
+    plans["bars"][-1] = bar("dynacomm", 3.5)
+    file.write_text(json.dumps(plans))
+    optimal, _ = dynacomm.claims(study)
+    assert optimal.verdict == "not"
+    assert optimal.measured == "at least 0.857 × as fast as the best other (net, batch 16)"
 
 
 @pytest.mark.slow
@@ -77,10 +89,9 @@ def test_the_study_is_published_as_a_page_and_its_figures(
 ) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
-    (docs / "dynacomm.md").write_text(f"{BEGIN.format(command='make figure-dynacomm')}\n{END}\n")
     monkeypatch.setattr(papers, "open_study", lambda folder: study)
     page, *figures = papers.publish(tmp_path, docs)
-    assert page.read_text().count("| dynacomm |") == 2
+    assert page.read_text().count("\n| dynacomm |") == 2
     assert [figure.name for figure in figures] == [
         f"dynacomm-{name}.png" for name in ("bars", "speedups", "devices", "losses", "planning")
     ]

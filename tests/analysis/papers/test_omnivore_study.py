@@ -10,14 +10,15 @@ import pytest
 
 from analysis import papers
 from analysis.papers import omnivore
+from analysis.papers.declaration import declared
 from analysis.papers.folder import Row, Study
-from analysis.papers.markdown import BEGIN, END
 from emulator.sweeps.studies import STUDIES, play_study
 from tests.analysis.facts.test_momentum import asynchronous
 from tests.analysis.facts.test_statistical_efficiency import ALONE, BARRIER, PAIRS, log, repeated
 from tests.fakes.sweeps.made_up_sweeps import Watching
 from tests.fakes.virtual_world import digits
 
+CLAIMS = list(declared("omnivore").claims)
 STEPS = {1: BARRIER, 2: PAIRS, 4: [(at / 8, who) for at, who in ALONE]}
 
 
@@ -52,12 +53,14 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
 
 
 def test_verdicts_and_tables_come_from_the_runs(study: Study) -> None:
-    made = omnivore.tables(study)
-    assert "slower than synchronous with momentum 0.9 | holds | never against 3.0 s |" in made
-    assert "faster than synchronous with momentum 0.9 | holds | 0.6 s against 3.0 s |" in made
-    assert "faster than synchronous with tuned momentum | holds | 0.6 s against 3.0 s |" in made
-    assert "falls as g grows, and rises at no step | holds | 0.9, 0, 0 |" in made
-    assert "strictly between 1 and N | does not hold | 3.0 s (g = 1), " in made
+    found = dict(zip(CLAIMS, omnivore.claims(study), strict=True))
+    measured = {name: (one.verdict, one.measured) for name, one in found.items()}
+    assert measured["untuned"] == ("reproduced", "never against 3.0 s")
+    assert measured["tuned"] == ("reproduced", "0.6 s against 3.0 s")
+    assert measured["both tuned"] == ("reproduced", "0.6 s against 3.0 s")
+    assert measured["explicit momentum"] == ("reproduced", "0.9, 0, 0")
+    assert measured["best g"][0] == "not"
+    made = "\n".join(omnivore.tables(study))
     # updates in seconds an eighth as long; five of them to the target; one group needs two
     assert "| 4 | 0, 0.02 | 125.0 (125.0 – 125.0) | 500.0 | 600.0 | 5 (5 – 5) | 2.5 |" in made
     assert "| exponential steps | 2 | 0.500 |" in made
@@ -69,9 +72,9 @@ def test_momenta_that_rise_again_do_not_fall(study: Study) -> None:
         replace(row, entry=momenta[int(row.world[-1])]) if row.entry == "momentum 0" else row
         for row in study.rows
     )
-    made = omnivore.tables(replace(study, rows=rows))
-    (line,) = (line for line in made.splitlines() if "the best explicit momentum falls" in line)
-    assert "| does not hold | 0.9, 0.5, 0.7 |" in line
+    found = dict(zip(CLAIMS, omnivore.claims(replace(study, rows=rows)), strict=True))
+    falls = found["explicit momentum"]
+    assert (falls.verdict, falls.measured) == ("not", "0.9, 0.5, 0.7")
 
 
 @pytest.mark.slow
@@ -80,10 +83,9 @@ def test_the_study_is_published_with_its_figures(
 ) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
-    (docs / "omnivore.md").write_text(f"{BEGIN.format(command='make figure-omnivore')}\n{END}\n")
     monkeypatch.setattr(papers, "open_study", lambda folder: study)
     page, *figures = papers.publish(tmp_path, docs)
-    assert "| claim | here | measured |" in page.read_text()
+    assert "| claim | where | verdict | measured |" in page.read_text()
     names = [f"omnivore-{name}.png" for name in ("efficiency", "momentum", "accuracy")]
     assert [figure.name for figure in figures] == names
     assert all(figure.read_bytes().startswith(b"\x89PNG") for figure in figures)

@@ -3,9 +3,7 @@
 import math
 import re
 
-import pytest
-
-from analysis.papers import omnivore, reliability, tuned_fleets
+from analysis.papers import omnivore, tuned_fleets
 from analysis.papers.omnivore import Implicit, Tuned
 from tests.layers import ROOT
 
@@ -35,10 +33,10 @@ def number(cell: str) -> float:
 
 
 def omnivore_verdicts() -> list[list[str]]:
-    """Return the lines of the claims from the numbers in the tables of docs/omnivore.md."""
-    (groups,) = with_columns("omnivore.md", "g", "momentum, rate")
-    (strategies,) = with_columns("omnivore.md", "", "momentum", "rate")
-    (fits,) = with_columns("omnivore.md", "", "g", "1 − 1/g")
+    """Return the lines of the claims from the numbers in the tables of their page."""
+    (groups,) = with_columns("papers/hadjis-2016.md", "g", "momentum, rate")
+    (strategies,) = with_columns("papers/hadjis-2016.md", "", "momentum", "rate")
+    (fits,) = with_columns("papers/hadjis-2016.md", "", "g", "1 − 1/g")
     tuned = {int(row[0]): Tuned(float(row[1].split(",")[0]), number(row[-1])) for row in groups}
     times = {row[0]: number(row[-1]) for row in strategies}
     memoryless = []
@@ -48,35 +46,8 @@ def omnivore_verdicts() -> list[list[str]]:
             theory = 1 - 1 / int(row[1])
             memoryless.append(Implicit(theory, number(row[3]), least, most, number(row[4])))
     fixed = times["asynchronous, momentum 0.9, rate of the synchronous"]
-    return omnivore.verdicts(tuned, times["synchronous, momentum 0.9"], fixed, memoryless)
-
-
-def reliability_verdicts() -> list[list[str]]:
-    """Return the lines of the claims from the numbers in the tables of docs/reliability.md."""
-    ends: dict[tuple[str, str], tuple[float, float]] = {}
-    for rows in with_columns("reliability.md", "", "crashes"):
-        for row in rows:
-            world, entry = row[0].split(": ")
-            ends[world, entry] = number(row[3]) / 100, bytes_of(row[_PUSHED])
-    worlds = dict.fromkeys(world for world, _ in ends)
-    struck = [world for world in worlds if world != reliability.SURE]
-    gains = {
-        entry: {world: ends[world, entry][0] - ends[reliability.SURE, entry][0] for world in struck}
-        for entry in ("AdaComp", "ASGD")
-    }
-    gains[reliability.EQUAL] = {
-        world: ends[world, "AdaComp"][0] - ends[world, "ASGD"][0] for world in struck
-    }
-    saved = [ends[world, "ASGD"][1] / ends[world, "AdaComp"][1] for world in worlds]
-    return reliability.verdicts(gains, saved)
-
-
-_PUSHED = 6
-"""Column of the bytes pushed until the target."""
-
-
-def bytes_of(cell: str) -> float:
-    return number(cell) * {"GB": 1e9, "MB": 1e6, "kB": 1e3, "B": 1.0}[cell.split()[1]]
+    judged = omnivore.verdicts(tuned, times["synchronous, momentum 0.9"], fixed, memoryless)
+    return [one.line for one in judged]
 
 
 FLEETS = ("equal devices", "half slow", "shaped links")
@@ -118,10 +89,6 @@ def test_verdicts_on_the_cost_of_probes_follow_from_the_shares_beside_them() -> 
     assert claims[-1] == tuned_fleets.cheap(shares)
 
 
-@pytest.mark.parametrize(
-    ("page", "verdicts"),
-    [("omnivore.md", omnivore_verdicts), ("reliability.md", reliability_verdicts)],
-)
-def test_verdicts_follow_from_the_tables_below_them(page: str, verdicts) -> None:  # type: ignore[no-untyped-def]
-    (claims,) = with_columns(page, "claim", "here", "measured")
-    assert claims == verdicts()
+def test_verdicts_follow_from_the_tables_below_them() -> None:
+    (claims,) = with_columns("papers/hadjis-2016.md", "claim", "where", "verdict", "measured")
+    assert claims == omnivore_verdicts()

@@ -31,7 +31,7 @@ LEARNING = 50
 measurements by then."""
 
 COMMAND = "python -m tests.benchmarks overlap --docs docs"
-"""Command of the marks in docs/dynacomm.md."""
+"""Command of the marks in docs/papers/cai-2021.md."""
 
 Figures = list[dict[str, Any]]
 
@@ -63,7 +63,7 @@ def measure(say: Callable[[str], None]) -> Figures:
 
 
 def page_table(rows: Figures) -> str:
-    """Return the table of docs/dynacomm.md: a line for each net and set-up.
+    """Return the table of docs/papers/cai-2021.md: a line for each net and set-up.
 
     `rows` are those of `measure`. Speed-up and the distance from the plans are those of `dynacomm`.
     """

@@ -1,6 +1,6 @@
 """Four of 20 devices flip signs while `mnist-cnn` learns: the start of `scenarios/byzantine.yaml`.
 
-The study `byzantine` trains for longer: `docs/byzantine.md` has its accuracies.
+The study `byzantine` trains for longer: `docs/papers/blanchard-2017.md` has its accuracies.
 """
 
 from pathlib import Path

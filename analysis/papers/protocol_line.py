@@ -1,0 +1,68 @@
+"""The protocol of a study in one paragraph, without which no ratio has a meaning."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..quantities import percent
+from .folder import Study
+from .results import Results
+
+_BYTES = "bytes as sent: values, indices, headers and framing"
+
+
+def protocol(results: Results) -> str:
+    """Return learning rates, target, seeds, bytes, step law, machine and commit as a paragraph."""
+    study, target = results.study, results.declared.target
+    goal = f"the first to reach {percent(target)} test accuracy in updates, else " * (target < 1)
+    parts = [
+        f"learning rates tried with one seed: {_rates(study)}",
+        f"the best rate is {goal}the one with the highest accuracy at the end",
+        _seeds(study),
+        _BYTES,
+        *_laws(results),
+        f"base scenario `{results.declared.scenario}`",
+        *_played(study.played),
+    ]
+    small = "**A smaller study, by `--quick`: its verdicts say little.** " if study.quick else ""
+    return f"{small}*Protocol:* {'; '.join(parts)}."
+
+
+def _rates(study: Study) -> str:
+    """Return the learning rates of each entry, entries with equal rates together."""
+    by_entry: dict[str, list[str]] = {}
+    for row in study.tried or study.rows:
+        held = by_entry.setdefault(row.algorithm, [])
+        held += [row.rate] if row.rate not in held else []
+    together: dict[str, list[str]] = {}
+    for entry, rates in by_entry.items():
+        together.setdefault(", ".join(sorted(rates, key=float)), []).append(entry)
+    if len(together) == 1:
+        return next(iter(together))
+    return "; ".join(f"{', '.join(entries)} {rates}" for rates, entries in together.items())
+
+
+def _seeds(study: Study) -> str:
+    counts = sorted({len(row.runs) for row in study.rows})
+    if counts == [1]:
+        return "one seed"
+    spans = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{spans} seeds, of which values are the median (least – most)"
+
+
+def _laws(results: Results) -> list[str]:
+    """Return the laws of the time of a step, of all runs of the study.
+
+    A study with tables of its own module has thousands of short runs, which are not read for it.
+    """
+    if not results.declared.tables:
+        return []
+    laws = dict.fromkeys(course.step for course in results.courses.values() if course.step)
+    return [f"times of a step: {'; '.join(laws)}"] if laws and len(laws) <= 3 else []
+
+
+def _played(played: Mapping[str, Any]) -> list[str]:
+    if not played:
+        return []
+    commit = played.get("commit")
+    by = f"version {played.get('version')}" + (f", commit `{commit[:12]}`" if commit else "")
+    return [f"played on {played.get('machine')}, {played.get('cores')} cores, by {by}"]

@@ -1,0 +1,119 @@
+"""The results of a study: the measures of its rows, each beside those of another entry."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from ..quantities import figures
+from .course import Course, courses
+from .declaration import RATE, Declaration, declared
+from .folder import Row, Study
+from .markdown import never_or, spread
+from .measures import Measure, measure, middle
+
+HOW: dict[str, Literal["ratio", "gain"]] = {"fewer ": "ratio", "gain ": "gain"}
+"""Comparisons by the begin of a column's name."""
+UNKNOWN = "–"
+
+
+@dataclass(frozen=True)
+class Results:
+    """A study's rows with the courses of their runs."""
+
+    study: Study
+
+    @cached_property
+    def declared(self) -> Declaration:
+        return declared(self.study.name)
+
+    @cached_property
+    def courses(self) -> dict[Path, Course]:
+        return courses(self.study)
+
+    def values(self, row: Row, name: str) -> list[float]:
+        """Return the measure `name` of `row`, a value for each seed."""
+        return [measure(name).of(self.courses[run]) for run in row.runs]
+
+    def middle(self, row: Row, name: str) -> float:
+        """Return the median of the measure `name` of `row`."""
+        return middle(self.values(row, name))
+
+    def compared(self, row: Row, base: Row | None, name: str, how: str) -> float:
+        """Return the measure `name` of `row` against `base`, by their medians.
+
+        A `ratio` is how many times less `row` has, a `gain` how much more. The value is NaN if one
+        of them is missing or was never reached.
+        """
+        if base is None:
+            return math.nan
+        own, other = self.middle(row, name), self.middle(base, name)
+        if not (math.isfinite(own) and math.isfinite(other)):
+            return math.nan
+        if how == "gain":
+            return own - other
+        return other / own if own else math.nan
+
+    def row(self, world: str, entry: str, over: Sequence[tuple[str, str]] = ()) -> Row | None:
+        """Return the row of `entry` in `world` at its own best rate.
+
+        Of an entry with a grid, the row is the point `over`. None if no such row was played.
+        """
+        own = [row for row in self.study.rows if row.own and row.world == world]
+        exact = [row for row in own if entry in (row.name, row.entry)]
+        grid = [row for row in own if row.algorithm == entry and row.over == tuple(over)]
+        return next(iter([*exact, *grid]), None)
+
+    def base(self, row: Row) -> Row | None:
+        """Return the row that `row` is compared with in tables."""
+        return self.row(row.world, self.declared.base, row.over)
+
+    # -- words -------------------------------------------------------------------------------------
+
+    def cell(self, row: Row, name: str) -> str:
+        """Return the column `name` of `row` as text."""
+        if name == RATE:
+            return row.rate
+        for begin, how in HOW.items():
+            if name.startswith(begin):
+                inner = name.removeprefix(begin)
+                value = self.compared(row, self.base(row), inner, how)
+                return in_words(value, measure(inner), how)
+        values, shown = self.values(row, name), measure(name)
+        if any(map(math.isnan, values)):
+            return UNKNOWN
+        if shown.spread and len(values) > 1:
+            return spread(values, shown.words)
+        return never_or(shown.words)(middle(values))
+
+    def title(self, row: Row, *, worlds: int) -> str:
+        """Return the name of `row`, with its world where a table has several `worlds`."""
+        name = f"{row.world}: {row.name}" if worlds > 1 else row.name
+        lender = self.declared.also.get(row.algorithm) or self.declared.base
+        return name if row.own else f"{name}, at {lender}'s rate"
+
+
+def in_words(value: float, shown: Measure, how: str = "") -> str:
+    """Return a `value` of the measure `shown`, or a comparison of such values, as text."""
+    if math.isnan(value):
+        return UNKNOWN
+    if how == "ratio":
+        return figures(value)
+    if how == "gain":
+        text = f"{100 * value:+.2f} points" if shown.share else f"{value:+.3g}"
+        return text.replace("-", "−")
+    return never_or(shown.words)(value)
+
+
+def chosen(
+    rows: Iterable[Row], worlds: Sequence[str] | None, entries: Sequence[str] | None
+) -> list[Row]:
+    """Return those of `rows` in `worlds` that are `entries`; None means all."""
+    return [
+        row
+        for row in rows
+        if (worlds is None or row.world in worlds)
+        and (entries is None or {row.name, row.entry, row.algorithm} & set(entries))
+    ]

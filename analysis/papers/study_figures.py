@@ -1,0 +1,320 @@
+"""Figures of a study, as its file declares them: curves of runs, measures along a grid, bars."""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from ..pictures.picture_file import sheet
+from ..pictures.theme import SERIES, log_ticks
+from ..quantities import figures, seconds, size
+from .course import PLACES, Course
+from .declaration import WORLDS, FigureSpec
+from .folder import Row
+from .measures import compression, measure, shares
+from .panels import bars, legend_of, ranges
+from .results import Results, chosen
+
+_PANEL = 3.3, 2.4
+"""Width and height of a panel in inches."""
+_WIDEST = 10.0
+_MARKERS = "osD^vPX*"
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
+_STEPS = 40
+"""Number of parts of a run in a curve of a measure that is made of updates."""
+
+Points = list[tuple[float, float]]
+
+
+def draw(results: Results, spec: FigureSpec, path: Path) -> None:
+    """Draw the figure `spec` of `results` into `path`."""
+    rows = [row for row in chosen(results.study.rows, spec.worlds, spec.entries) if row.own]
+    columns = _columns(rows, spec)
+    lines = [(name, None) for name in spec.rows_of_panels]
+    if spec.zoom:
+        low, high = (100 * shares(end) for end in spec.zoom)
+        lines += [(spec.rows_of_panels[0], (low, high))]  # type: ignore[list-item]
+    styles = _styles(rows, spec)
+    width = min(_WIDEST, max(5.0, _PANEL[0] * len(columns)))
+    with sheet(path, width, 0.6 + _PANEL[1] * len(lines)) as drawn:
+        grid = drawn.subplots(len(lines), len(columns), sharex="col", sharey="row", squeeze=False)
+        for (name, ends), panels in zip(lines, grid, strict=True):
+            for panel, own in zip(panels, columns.values(), strict=True):
+                KINDS[spec.kind](panel, results, own, spec, name, styles)
+            if ends:
+                panels[0].set_ylim(*ends)
+            panels[0].set_ylabel(_label(spec, name))
+        for panel, title in zip(grid[0], columns, strict=True):
+            panel.set_title(title)
+        for panel in grid[-1]:
+            _finish_x(panel, spec)
+        _legend(drawn, grid[0])
+
+
+def _columns(rows: Sequence[Row], spec: FigureSpec) -> Mapping[str, list[Row]]:
+    """Return the rows of each column of panels by its title."""
+    if spec.panels == "none" or (spec.panels == "worlds" and spec.along == WORLDS):
+        return {"": list(rows)}
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.world if spec.panels == "worlds" else row.algorithm, []).append(row)
+    return found
+
+
+def _line(row: Row, spec: FigureSpec) -> str:
+    """Return the name of the line that shows `row`."""
+    if spec.kind == "curves":
+        return row.world if spec.panels == "entries" else row.name
+    others = [f", {grid} = {value}" for grid, value in row.over if grid != spec.along]
+    name = row.algorithm + "".join(others)
+    along_worlds = spec.along == WORLDS or spec.kind == "bars"
+    return name if along_worlds or spec.panels == "worlds" else f"{row.world}: {name}"
+
+
+def _styles(rows: Sequence[Row], spec: FigureSpec) -> Mapping[str, dict[str, Any]]:
+    """Return colour, marker and dash of each line by its name."""
+    names = dict.fromkeys(_line(row, spec) for row in rows)
+    return {
+        name: {
+            "color": SERIES[place % len(SERIES)],
+            "marker": _MARKERS[place % len(_MARKERS)],
+            "linestyle": _DASHES[place // len(SERIES) % len(_DASHES)],
+        }
+        for place, name in enumerate(names)
+    }
+
+
+def _legend(drawn: Figure, panels: Sequence[Axes]) -> None:
+    shown: dict[str, Any] = {}
+    for panel in panels:
+        shown |= dict(zip(*reversed(panel.get_legend_handles_labels()), strict=True))
+    legend_of(drawn, shown)
+
+
+# -- curves ----------------------------------------------------------------------------------------
+
+
+def _curves(
+    panel: Axes,
+    results: Results,
+    rows: Sequence[Row],
+    spec: FigureSpec,
+    name: str,
+    styles: Mapping[str, dict[str, Any]],
+) -> None:
+    """Draw the median of the seeds of each of `rows`, and a band from the least to the most.
+
+    The seeds' points with the same number of updates belong together; a run that has ended keeps
+    its last value. A run that diverged ends with a cross.
+    """
+    for row in rows:
+        style = styles[_line(row, spec)]
+        courses = [results.courses[run] for run in row.runs]
+        joint = _joined([_points(course, spec.x, name) for course in courses])
+        if not joint:
+            continue
+        at = [median(x for x, _ in seeds) for seeds in joint]
+        values = [[y for _, y in seeds] for seeds in joint]
+        low, high = [min(own) for own in values], [max(own) for own in values]
+        line = {key: style[key] for key in ("color", "linestyle")}
+        panel.plot(at, list(map(median, values)), label=_line(row, spec), **line)
+        panel.fill_between(at, low, high, color=style["color"], alpha=0.18, linewidth=0)
+        for course in courses:
+            if course.facts.get("diverged") and (points := _points(course, spec.x, name)):
+                panel.plot(*points[max(points)], color=style["color"], marker="x")
+    if spec.x in _BYTES:
+        panel.set_xscale("log")
+    if name == "loss" or name.startswith("compression"):
+        panel.set_yscale("log")
+
+
+def _joined(seeds: Sequence[Mapping[float, tuple[float, float]]]) -> list[Points]:
+    """Return the points of all `seeds` for each number of updates that any of them has."""
+    last: list[tuple[float, float] | None] = [None] * len(seeds)
+    found: list[Points] = []
+    for updates in sorted({count for seed in seeds for count in seed}):
+        last = [seed.get(updates, held) for seed, held in zip(seeds, last, strict=True)]
+        found.append([point for point in last if point is not None])
+    return found
+
+
+def _points(course: Course, x: str, y: str) -> dict[float, tuple[float, float]]:
+    """Return the finite points of a curve by the number of updates."""
+    made = _scores(course, x, y) if y in _SCORES else _shares(course, x, y)
+    positive = x in _BYTES  # on a logarithmic axis
+    return {
+        count: (at, value)
+        for count, at, value in made
+        if math.isfinite(at) and math.isfinite(value) and (at > 0 or not positive)
+    }
+
+
+def _scores(course: Course, x: str, y: str) -> Iterator[tuple[float, float, float]]:
+    scores = course.evaluations
+    for place, updates in enumerate(scores["updates"]):
+        at = updates / course.facts["epoch"] if x == "epochs" else scores[_COLUMNS[x]][place]
+        yield updates, at, _score(scores, place, y)
+
+
+def _score(scores: Mapping[str, Sequence[float]], place: int, name: str) -> float:
+    """Return the value `name` of an evaluation, shares in per cent."""
+    if name in ("accuracy", "error"):
+        accuracy = scores["accuracy"][place]
+        return 100 * (accuracy if name == "accuracy" else 1 - accuracy)
+    return scores[name][place]
+
+
+def _shares(course: Course, x: str, y: str) -> Iterator[tuple[float, float, float]]:
+    """Yield the mean of `y` in each of `_STEPS` parts of the updates, at the part's end."""
+    sums = course.progress
+    width = PLACES // _STEPS
+    for end in range(width, PLACES + 1, width) if sums else ():
+        begin = end - width
+        count = sums["updates"][end] - sums["updates"][begin]
+        if y.startswith("compression of "):
+            value = compression(course, y.removeprefix("compression of "), begin, end)
+        else:
+            value = (sums[y][end] - sums[y][begin]) / count if count else math.nan
+        updates = sums["updates"][end]
+        column = sums.get(_COLUMNS.get(x, ""), [math.nan] * (PLACES + 1))
+        at = updates / course.facts["epoch"] if x == "epochs" else column[end]
+        yield updates, at, value
+
+
+_BYTES = ("pushed", "pulled", "both")
+_COLUMNS = {"updates": "updates", "seconds": "at", **{key: key for key in _BYTES}}
+"""Columns of a course by the name of the x-axis."""
+_SCORES = ("accuracy", "error", "loss", *_BYTES)
+"""Values of an evaluation; others are means over updates."""
+
+_LABELS = {
+    "updates": "Updates",
+    "seconds": "Time (s)",
+    "epochs": "Epochs",
+    "pushed": "Bytes pushed",
+    "pulled": "Bytes pulled",
+    "both": "Bytes in both directions",
+    "accuracy": "Test accuracy (%)",
+    "error": "Test error (%)",
+    "loss": "Test loss",
+    "staleness": "Staleness σ (updates)",
+    "divisor": "Mean staleness of the entries, σ_k",
+}
+
+
+# -- measures along a grid, and bars ---------------------------------------------------------------
+
+
+def _along(
+    panel: Axes,
+    results: Results,
+    rows: Sequence[Row],
+    spec: FigureSpec,
+    name: str,
+    styles: Mapping[str, dict[str, Any]],
+) -> None:
+    """Draw the measure `name` along the grid: medians, with bars from the least to the most."""
+    texts = list(dict.fromkeys(text for row in rows if (text := _text(row, spec))))
+    places = _places(texts)
+    shown = measure(name)
+    names = list(dict.fromkeys(_line(row, spec) for row in rows))
+    for line in names:
+        own = [row for row in rows if _line(row, spec) == line and _text(row, spec)]
+        own.sort(key=lambda row: places[str(_text(row, spec))])
+        scale = 100 if shown.share else 1
+        seeds = [[scale * value for value in results.values(row, name)] for row in own]
+        at = [places[str(_text(row, spec))] for row in own]
+        ranges(panel, at, seeds, label=line, markersize=4, **styles[line])
+    if spec.log:
+        panel.set_xscale("log")
+    panel.set_xticks(list(places.values()), [_short(text) for text in texts])
+    panel.xaxis.set_minor_locator(NullLocator())
+    _finish_y(panel, name)
+
+
+def _text(row: Row, spec: FigureSpec) -> str | None:
+    """Return the value of `row` on the grid as text; None if it is not on the grid."""
+    return row.world if spec.along == WORLDS else dict(row.over).get(spec.along)
+
+
+def _places(texts: Sequence[str]) -> dict[str, float]:
+    """Return the place of each of `texts` on the axis: its number if all have one of their own."""
+    found = [re.search(r"\d+(?:\.\d+)?", text) for text in texts]
+    numbers = [float(match[0]) for match in found if match]
+    if len(set(numbers)) == len(texts):
+        return dict(zip(texts, numbers, strict=True))
+    return {text: float(place) for place, text in enumerate(texts)}
+
+
+def _short(text: str) -> str:
+    """Return the number of `text` for a tick, or the text if it has none."""
+    match = re.search(r"\d+(?:\.\d+)?", text)
+    return match[0] if match else text
+
+
+def _bars(
+    panel: Axes,
+    results: Results,
+    rows: Sequence[Row],
+    spec: FigureSpec,
+    name: str,
+    styles: Mapping[str, dict[str, Any]],
+) -> None:
+    """Draw a bar for each of `rows`, with a line from the least to the most of its seeds."""
+    shown = measure(name)
+    scale = 100 if shown.share else 1
+    for place, row in enumerate(rows):
+        values = [scale * value for value in results.values(row, name)]
+        known = [value for value in values if math.isfinite(value)]
+        if not known or not math.isfinite(middle := median(values)):
+            continue
+        style, line = styles[_line(row, spec)], _line(row, spec)
+        panel.bar([place], [middle], color=style["color"], width=0.8, label=line)
+        span = [(min(known), max(known))]
+        bars(panel, [place], [middle], span, color="#222222", linestyle="none")
+    panel.set_xticks(range(len(rows)), [_line(row, spec) for row in rows], rotation=30, ha="right")
+    panel.grid(False, axis="x")
+    _finish_y(panel, name)
+
+
+# -- axes ------------------------------------------------------------------------------------------
+
+
+def _label(spec: FigureSpec, name: str) -> str:
+    """Return the label of the y-axis of `name`."""
+    if spec.kind == "curves":
+        return _LABELS.get(name) or measure(name).label
+    return measure(name).label.replace(", ", ",\n", 1)
+
+
+def _finish_y(panel: Axes, name: str) -> None:
+    """Make bytes logarithmic, and write them and times in words."""
+    words = measure(name).words
+    if words is size:
+        panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
+    elif words is seconds:
+        panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: figures(value)))
+
+
+def _finish_x(panel: Axes, spec: FigureSpec) -> None:
+    """Label the x-axis."""
+    if spec.kind == "bars":
+        return
+    if spec.kind == "along":
+        panel.set_xlabel(spec.label or (spec.along if spec.along != WORLDS else ""))
+        return
+    panel.set_xlabel(_LABELS[spec.x])
+    if spec.x in _BYTES:
+        low, high = panel.get_xlim()
+        log_ticks(panel.xaxis, low, high, size)
+
+
+KINDS: Mapping[str, Callable[..., None]] = {"curves": _curves, "along": _along, "bars": _bars}
+"""What draws a panel, by the kind of the figure."""

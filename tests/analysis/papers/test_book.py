@@ -1,0 +1,177 @@
+"""The book of the papers: blocks of studies in their pages, a contents page, one HTML file."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from analysis import RunError
+from analysis.papers import book, publish, verdict, write_book
+from analysis.papers.book import contents, not_played
+from analysis.papers.declaration import declared, papers
+from analysis.papers.markdown import BEGIN, END, block, replace
+from tests.fakes.runs.made_up_study import BETTER, Key, played, training
+from tests.layers import ROOT
+
+STUDIES = [name for names in papers().values() for name in names]
+DENSE, SPARSE = training(BETTER, 100, 0), training(BETTER, 1, 2)
+COMMAND = "emulate study adacomp --docs docs"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    entries: dict[Key, list[list[dict]]] = {
+        ("200 devices", "ASGD", "0.005"): [DENSE] * 3,
+        ("200 devices", "AdaComp 1 %", "0.1"): [SPARSE] * 3,
+    }
+    played_by = {"machine": "bench", "cores": 2, "version": "1.2", "commit": "0123456789abcdef"}
+    return played(tmp_path / "study", "adacomp", entries, played=played_by)
+
+
+# -- blocks ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_study_is_published_into_its_page(folder: Path, tmp_path: Path) -> None:
+    page, *figures = publish(folder, tmp_path)
+    assert page == tmp_path / "papers" / "hardy-2017.md"
+    assert [figure.name for figure in figures] == ["adacomp-bytes.png"]
+    assert all(figure.read_bytes().startswith(b"\x89PNG") for figure in figures)
+    made = block(page, COMMAND)
+    assert made
+    assert made.startswith(
+        f"## adacomp\n\n**{declared('adacomp').question}**\n\n**Verdict: partly.**"
+    )
+    pushed = declared("adacomp").claims["pushed"]
+    assert f"| {pushed.claim} | abstract | not | 25.6 ×; {pushed.reason} |" in made
+    assert "](adacomp-bytes.png)" in made
+    assert made.endswith("played on bench, 2 cores, by version 1.2, commit `0123456789ab`.")
+    assert "learning rates tried with one seed: ASGD 0.005; AdaComp 1 % 0.1" in made
+    assert "3 seeds" in made
+    assert "times of a step: exponential, 1s" in made
+    assert "| partly |" in (tmp_path / "papers" / "README.md").read_text()
+    assert verdict(folder) == "partly"
+
+
+@pytest.mark.slow
+def test_text_around_the_blocks_stays(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "papers" / "hardy-2017.md"
+    page.parent.mkdir()
+    page.write_text(f"# By hand\n\n{BEGIN.format(command=COMMAND)}\nold\n{END}\n\nAfter.\n")
+    publish(folder, tmp_path)
+    publish(folder, tmp_path)
+    text = page.read_text()
+    assert text.startswith("# By hand\n\n<!-- made by")
+    assert text.endswith("<!-- to here -->\n\nAfter.\n")
+    assert text.count("## adacomp") == 1
+    assert "old" not in text
+
+
+def test_only_the_text_between_the_marks_is_replaced(tmp_path: Path) -> None:
+    page, begin = tmp_path / "page.md", BEGIN.format(command="make x")
+    page.write_text(f"before\n{begin}\nold\n{END}\nafter\n")
+    replace(page, "make x", "new")
+    replace(page, "make x", "newer")
+    assert page.read_text() == f"before\n{begin}\n\nnewer\n\n{END}\nafter\n"
+    page.write_text("no marks")
+    with pytest.raises(RunError, match="has no place for the tables"):
+        replace(page, "make x", "new")
+    assert page.read_text() == "no marks"
+
+
+def test_a_quick_study_says_so(folder: Path, tmp_path: Path) -> None:
+    note = folder / "study.json"
+    note.write_text(note.read_text().replace('"rows"', '"quick": true, "rows"', 1))
+    page = publish(folder, tmp_path)[0]
+    assert "**A smaller study, by `--quick`: its verdicts say little.**" in page.read_text()
+
+
+def test_a_folder_without_a_finished_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no finished study"):
+        publish(tmp_path, tmp_path)
+    assert verdict(tmp_path) == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- the pages of this repository ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_has_a_block_in_the_page_of_its_paper(name: str) -> None:
+    page = ROOT / "docs" / "papers" / f"{declared(name).paper}.md"
+    made = block(page, f"emulate study {name} --docs docs")
+    assert made
+    assert made.startswith(book.heading(name))
+
+
+def test_the_contents_page_follows_from_the_blocks() -> None:
+    page = ROOT / "docs" / "papers" / book.CONTENTS
+    assert block(page, "emulate study --all --docs docs") == contents(ROOT / "docs")
+
+
+def test_a_study_that_was_not_played_says_so(tmp_path: Path) -> None:
+    page = book.write_block("pulls", tmp_path, not_played("pulls"))
+    assert "**Verdict: not played yet.**" in page.read_text()
+    lines = (tmp_path / "papers" / "README.md").read_text().splitlines()
+    assert all(line.endswith("| not played yet |") for line in lines if line.startswith("| ["))
+
+
+# -- one HTML file ---------------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """The parts of a page that tell whether it is whole."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.pictures: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        held = dict(attributes)
+        self.ids += [str(held["id"])] if "id" in held else []
+        self.links += [str(held["href"])] if "href" in held else []
+        self.pictures += [str(held["src"])] if "src" in held else []
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = write_book(ROOT / "docs", tmp_path_factory.mktemp("book") / "book.html")
+    return path.read_text()
+
+
+def test_the_book_is_one_file_with_its_figures_inside(html: str) -> None:
+    page = Page(html)
+    assert len(page.pictures) > 5
+    assert all(source.startswith("data:image/png;base64,") for source in page.pictures)
+    assert "<!--" not in html
+
+
+def test_every_link_of_the_book_leads_somewhere(html: str) -> None:
+    page = Page(html)
+    assert len(set(page.ids)) == len(page.ids)
+    inside = {link.removeprefix("#") for link in page.links if link.startswith("#")}
+    assert inside <= set(page.ids)
+    assert set(STUDIES) <= inside
+    assert all("://" in link for link in page.links if not link.startswith("#"))
+
+
+def test_tables_and_formulas_of_the_book_are_html(html: str) -> None:
+    assert html.count("<table>") > 10
+    assert not re.search(r"^\|", html, re.MULTILINE)
+
+
+def test_a_book_without_pages_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no pages of a book"):
+        write_book(tmp_path, tmp_path / "book.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_book_without_one_of_its_figures_is_refused(tmp_path: Path) -> None:
+    book.write_block("pulls", tmp_path, "![a figure](missing.png)")
+    with pytest.raises(RunError, match=r"missing\.png: cannot be read"):
+        write_book(tmp_path, tmp_path / "book.html")
+    assert not (tmp_path / "book.html").exists()

@@ -1,0 +1,98 @@
+"""Measures of a run by their names, and names that are none."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from analysis import read
+from analysis.papers.course import EXAMPLES, course
+from analysis.papers.measures import UnknownMeasureError, heading, measure, middle
+from emulator.learning.datasets import DATASETS
+from tests.fakes.runs.handmade_run import written
+from tests.fakes.runs.made_up_study import BETTER, GOOD, training
+
+VALUES = {
+    "ended": (0.9 + 0.972 + 0.98 + 0.981) / 4,
+    "best": 0.981,
+    "last": 0.981,
+    "least error": 1 - 0.981,
+    "updates": 50,
+    "pushed": 50 * 16,
+    "pulled": 50 * 700,
+    "both": 50 * 716,
+    "staleness": 0,
+    "divisor": 1,
+    "diverged": 0,
+    "updates to 97%": 20,
+    "seconds to 97.2%": 20,
+    "pushed to 98%": 30 * 16,
+    "pushed to 98% as value only": 30 * 4,
+    "both to 98%": 30 * 716,
+    "updates to 99%": math.inf,
+    "updates/s to 97%": 1,
+    "accuracy after 25s": (0.9 + 0.972) / 2,
+    "compression of wire": 25,
+    "compression of wire 2/4": 25,
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_measure_of_a_run(name: str, tmp_path: Path) -> None:
+    written(tmp_path, training(GOOD, 1, 2), summary={"dense_push_bytes": 50 * 400})
+    assert measure(name).of(course(read(tmp_path))) == pytest.approx(VALUES[name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pushd to 98%",
+        "pushed to 98",
+        "pushed to 98% as nothing",
+        "compression of conv 3/2",
+        "compression of conv 1/7",
+        "accuracy after a while",
+    ],
+)
+def test_a_wrong_name_is_refused_with_the_names_that_exist(name: str) -> None:
+    with pytest.raises(UnknownMeasureError, match=r"is not a measure: a measure is ended, best"):
+        measure(name)
+
+
+def test_headings() -> None:
+    assert heading("fewer pushed to 98.5%") == "× fewer pushed to 98.5 %"
+    assert heading("accuracy after 100s") == "accuracy after 100 s"
+    assert heading("rate") == "learning rate"
+
+
+def test_a_missing_seed_leaves_no_median() -> None:
+    assert middle([1.0, 3.0, math.inf]) == 3.0
+    assert math.isnan(middle([1.0, math.nan, 2.0]))
+    assert math.isnan(middle([]))
+
+
+def test_a_run_without_updates_has_no_measures(tmp_path: Path) -> None:
+    written(tmp_path, [{"what": "stop", "at": 0.0, "reason": "time"}])
+    found = course(read(tmp_path))
+    assert math.isnan(measure("ended").of(found))
+    assert math.isnan(measure("pushed").of(found))
+    assert measure("updates to 90%").of(found) == math.inf
+
+
+def test_the_sizes_of_the_data_sets_are_those_of_the_catalog() -> None:
+    assert {name: held.sizes["train"] for name, held in DATASETS.items()} == EXAMPLES
+
+
+def test_an_accuracy_that_is_not_a_number_is_zero(tmp_path: Path) -> None:
+    written(tmp_path, training((0.5, math.nan), 1, 2))
+    assert measure("last").of(course(read(tmp_path))) == 0.0
+    assert course(read(tmp_path)).evaluations["updates"] == [0.0, 10.0]
+
+
+GOALS = {"97%": 20.0, "98.5%": 30.0}
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_the_first_evaluation_at_a_target_counts(goal: str, tmp_path: Path) -> None:
+    written(tmp_path, training(BETTER, 1, 2))
+    assert measure(f"updates to {goal}").of(course(read(tmp_path))) == GOALS[goal]

@@ -1,0 +1,122 @@
+"""Figures of studies, as their files declare them: what is drawn, and over which axes."""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from analysis.papers import study_figures
+from analysis.papers.declaration import FigureSpec
+from analysis.papers.folder import open_study
+from analysis.papers.results import Results
+from analysis.pictures import picture_file
+from tests.fakes.runs.made_up_study import BETTER, GOOD, Key, played, training
+
+DENSE, SPARSE = training(BETTER, 100, 0), training(BETTER, 1, 2)
+LOST = [*training(GOOD[:2], 1, 2), {"what": "stop", "at": 20.0, "reason": "diverged"}]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    entries: dict[Key, list[list[dict]]] = {
+        ("few", "ASGD", "0.1"): [DENSE, training(GOOD, 100, 0), DENSE],
+        ("few", "AdaComp, c = 10%", "0.1"): [SPARSE] * 2,
+        ("few", "AdaComp, c = 1%", "0.1"): [SPARSE, LOST],
+        ("many", "ASGD", "0.1"): [DENSE],
+    }
+    return played(tmp_path, "adacomp", entries)
+
+
+@pytest.fixture
+def drawn(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """Return what draws a figure of the study and returns it."""
+
+    def draw(**keys: object) -> Figure:
+        figures: list[Figure] = []
+        monkeypatch.setattr(picture_file, "save_png", lambda figure, *rest: figures.append(figure))
+        spec = FigureSpec("made-up", **keys)  # type: ignore[arg-type]
+        study_figures.draw(Results(open_study(folder)), spec, tmp_path / "made-up.png")
+        return figures[0]
+
+    return draw
+
+
+def labelled(panel) -> dict:  # type: ignore[no-untyped-def, type-arg]
+    return {line.get_label(): line for line in panel.get_lines()}
+
+
+def test_curves_are_medians_with_bands_in_a_panel_for_each_world(drawn) -> None:  # type: ignore[no-untyped-def]
+    figure = drawn(kind="curves")
+    few, many = figure.axes
+    assert [few.get_title(), many.get_title()] == ["few", "many"]
+    assert (few.get_xlabel(), few.get_ylabel()) == ("Updates", "Test accuracy (%)")
+    line = labelled(few)["ASGD"]
+    assert list(line.get_xdata()) == [0, 10, 20, 30, 40]
+    assert list(line.get_ydata()) == pytest.approx([10, 96, 98, 98.5, 98.6])
+    assert len(few.collections) == 3, "a band for each entry"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "ASGD",
+        "AdaComp, c = 10%",
+        "AdaComp, c = 1%",
+    ]
+
+
+def test_a_run_that_diverged_ends_with_a_cross(drawn) -> None:  # type: ignore[no-untyped-def]
+    few, _ = drawn(kind="curves").axes
+    crosses = [line for line in few.get_lines() if line.get_marker() == "x"]
+    assert [(list(c.get_xdata()), list(c.get_ydata())) for c in crosses] == [([10], [90.0])]
+
+
+@pytest.mark.parametrize(
+    ("x", "last"), [("pushed", 16_400), ("pulled", 28_000), ("both", 44_400), ("seconds", 40)]
+)
+def test_curves_over_costs(drawn, x: str, last: float) -> None:  # type: ignore[no-untyped-def]
+    few, _ = drawn(kind="curves", x=x).axes
+    assert labelled(few)["ASGD"].get_xdata()[-1] == last
+    assert few.get_xscale() == ("linear" if x == "seconds" else "log")
+
+
+def test_curves_over_epochs(drawn) -> None:  # type: ignore[no-untyped-def]
+    few, _ = drawn(kind="curves", x="epochs", y="error").axes
+    line = labelled(few)["ASGD"]
+    assert line.get_xdata()[-1] == pytest.approx(40 / (1437 / 10))
+    assert line.get_ydata()[-1] == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize("y", ["loss", "staleness", "divisor", "compression of wire"])
+def test_curves_of_other_values(drawn, y: str) -> None:  # type: ignore[no-untyped-def]
+    few, _ = drawn(kind="curves", y=y).axes
+    assert len(labelled(few)["ASGD"].get_xdata()) > 3
+
+
+def test_a_further_line_of_panels_shows_the_upper_end(drawn) -> None:  # type: ignore[no-untyped-def]
+    axes = drawn(kind="curves", zoom=["90%", "99.5%"]).axes
+    assert len(axes) == 4
+    assert axes[2].get_ylim() == pytest.approx((90, 99.5))
+    assert axes[0].get_ylim()[0] < 90
+
+
+def test_a_measure_along_a_grid(drawn) -> None:  # type: ignore[no-untyped-def]
+    figure = drawn(kind="along", along="c", y="best", log=True, worlds=["few"], entries=["AdaComp"])
+    (panel,) = figure.axes
+    assert (panel.get_xlabel(), panel.get_xscale()) == ("c", "log")
+    assert [tick.get_text() for tick in panel.get_xticklabels()] == ["10", "1"]
+    (points,) = panel.containers
+    assert list(points[0].get_xdata()) == [1, 10]
+    assert list(points[0].get_ydata()) == pytest.approx([(98.6 + 90) / 2, 98.6])
+
+
+def test_measures_along_the_worlds(drawn) -> None:  # type: ignore[no-untyped-def]
+    measures = ["ended", "seconds to 97%"]
+    upper, lower = drawn(kind="along", along="worlds", y=measures, label="Fleet").axes
+    assert lower.get_xlabel() == "Fleet"
+    assert [tick.get_text() for tick in lower.get_xticklabels()] == ["few", "many"]
+    assert upper.get_ylabel().startswith("Test accuracy (%)")
+
+
+def test_bars(drawn) -> None:  # type: ignore[no-untyped-def]
+    few, _ = drawn(kind="bars", y="pushed to 97%").axes
+    # half of the seeds of the third entry never arrive, so their median has no bar
+    assert [bar.get_height() for bar in few.patches] == pytest.approx([8200, 320])
+    assert few.get_yscale() == "log"
