@@ -10,14 +10,14 @@ from pathlib import Path
 from types import ModuleType
 
 from . import dynacomm, omnivore, study_figures, study_tables
-from .book import heading, page_of, write_block, write_book, write_contents
+from .book import complete, heading, page_of, write_block, write_book
 from .claims import COLUMNS, Judged, judge, total
 from .folder import NOTE, open_study
 from .markdown import table
 from .protocol_line import protocol
 from .results import Results
 
-__all__ = ["MODULES", "check", "publish", "verdict", "write_book", "write_contents"]
+__all__ = ["MODULES", "check", "complete", "publish", "verdict", "write_book"]
 
 MODULES: Mapping[str, ModuleType] = {"dynacomm": dynacomm, "omnivore": omnivore}
 """Modules of studies with arithmetic of their own, by the study's name."""

@@ -49,27 +49,38 @@ def heading(name: str) -> str:
 def write_block(name: str, docs: Path, made: str) -> Path:
     """Write `made` as the block of the study `name` into its page, and return the page.
 
-    A page that is missing is made, and a block that is missing is added at the page's end. The
-    contents page follows. Raises RunError if a file cannot be read or written.
+    The rest of the book follows. Raises RunError if a file cannot be read or written.
     """
-    file, command = page_of(name, docs), _COMMAND.format(name=name)
-    if not file.exists():
-        _begin(file, f"# {file.stem}")
-    if block(file, command) is None:
-        _append(file, f"\n{BEGIN.format(command=command)}\n{END}\n")
-    replace(file, command, made)
-    write_contents(docs)
+    complete(docs)
+    file = page_of(name, docs)
+    replace(file, _COMMAND.format(name=name), made)
+    _write_contents(docs)
     return file
 
 
-def write_contents(docs: Path) -> Path:
-    """Write the contents page of the book in `docs`, and return it."""
+def complete(docs: Path) -> None:
+    """Add what the book in `docs` lacks: pages, blocks of studies, and the contents page.
+
+    A block is added at the end of its page, and says that the study was not played yet. Raises
+    RunError if a file cannot be read or written.
+    """
+    for name in (name for names in papers().values() for name in names):
+        file, command = page_of(name, docs), _COMMAND.format(name=name)
+        if not file.exists():
+            _begin(file, f"# {file.stem}")
+        if block(file, command) is None:
+            _append(file, f"\n{BEGIN.format(command=command)}\n{END}\n")
+            replace(file, command, not_played(name))
+    _write_contents(docs)
+
+
+def _write_contents(docs: Path) -> None:
+    """Write the contents page of the book in `docs`."""
     file = docs / "papers" / CONTENTS
     if not file.exists():
         begin = BEGIN.format(command=_CONTENTS_COMMAND)
         _begin(file, f"# The papers' claims, reproduced\n\n{begin}\n{END}")
     replace(file, _CONTENTS_COMMAND, contents(docs))
-    return file
 
 
 def contents(docs: Path) -> str:
