@@ -14,6 +14,7 @@ from .figures import (
     host_use,
     iteration_gantt,
     link_rates,
+    loss,
     server_traffic,
     staleness,
     update_rate,
@@ -25,6 +26,7 @@ from .tables.tidy import TABLES
 
 FIGURES: tuple[FigureModule, ...] = (
     *SCORES,
+    loss,
     update_rate,
     bytes_by_kind,
     staleness,

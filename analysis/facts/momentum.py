@@ -11,7 +11,6 @@ The fit is therefore one of two stages: earlier gradients and changes (the instr
 last change and the gradient, and the change is fitted to the predictions.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from ..errors import RunError
 from ..quantities import figures
+from ..reading.labels import identity
 from ..reading.runs import Run, fact
 from .group_updates import group_count
 
@@ -234,8 +234,4 @@ def momentum_sentence(runs: Sequence[Run]) -> str:
 
 def siblings(run: Run, runs: Sequence[Run]) -> list[Run]:
     """Return those of `runs` that differ from `run` in the seed only."""
-    return [other for other in runs if _identity(other) == _identity(run)]
-
-
-def _identity(run: Run) -> str:
-    return json.dumps({**run.scenario, "seed": None}, sort_keys=True, default=str)
+    return [other for other in runs if identity(other) == identity(run)]

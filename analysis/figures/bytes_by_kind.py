@@ -23,7 +23,7 @@ CAPTION = (
 _MOST_BARS = 12
 _CROSSED = "activations"
 _ALL = (*KINDS, _CROSSED)
-_COLOURS = dict(zip(_ALL, (SERIES[0], SERIES[4], SERIES[2], SERIES[6], SERIES[1]), strict=True))
+_COLOURS = dict(zip(_ALL, (SERIES[place] for place in (0, 3, 1, 7, 5)), strict=True))
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:

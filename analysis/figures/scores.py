@@ -1,6 +1,7 @@
-"""Scores on the test set as a line for every run, over updates, time or bytes: eight figures.
+"""Scores on the test set over updates, time or bytes, a line for every setting: eight figures.
 
-The score of a classification is its accuracy, that of a regression its mean absolute error.
+The score of a classification is its accuracy, that of a regression its mean absolute error. Runs
+that differ in the seed only are one setting.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 
 from ..facts.message_bytes import evaluations_with_bytes, held_evaluations_with_bytes
 from ..pictures import raster
+from ..pictures.curves import draw_curves, end_of, name_lines
 from ..pictures.theme import (
     HEIGHT,
     fault_keys,
@@ -18,7 +20,7 @@ from ..pictures.theme import (
     legend_above,
     log_ticks,
     nothing,
-    run_colours,
+    rows_around,
     shade,
 )
 from ..quantities import figures, percent, size
@@ -26,14 +28,16 @@ from ..reading.labels import joined, stack
 from ..reading.protocol import is_regression
 from ..reading.runs import Run
 
-_FEW = 6
-"""Largest number of runs with a legend inside the axes, where it hides no curve."""
 _LABELS = {
     "updates": "updates",
     "at": "time (s)",
     "push_bytes": "bytes pushed",
     "both_bytes": "bytes pushed and pulled",
 }
+_CROWD = 90.0
+"""Accuracy in per cent from which a panel of its own shows the curves that crowd there."""
+_PANEL = 1.5
+"""Height of this panel in inches."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,23 @@ class Score:
     regression: bool
     """Whether a regression has the score; otherwise a classification has it."""
 
-    def limit(self, ax: Axes, most: float) -> None:
-        """Draw from zero, which shows falls at their true size, to a little above `most`."""
-        if self.regression:
-            ax.set_ylim(0.0, most * 1.1 or 1.0)
-            return
-        ax.set_ylim(0.0, max(5.0, most * 1.1))
-        ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 100])
+    def crowds(self, values: "pd.Series[float]") -> bool:
+        """Return whether half of `values` lie in the last tenth, and others far below."""
+        known = values.dropna()
+        many = (known >= _CROWD).mean() >= 0.5 and (known >= _CROWD).sum() > 1
+        return bool(not self.regression and many and known.min() < _CROWD - 15)
+
+    def limit(self, ax: Axes, values: "pd.Series[float]") -> None:
+        """Limit the vertical axis of `ax` to the range of `values`."""
+        low, high = float(values.min()), float(values.max())
+        margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
+        ax.set_ylim(max(-margin, low - margin), high + margin)
+        ax.set_ylabel(self.axis)
+
+    def limit_above(self, above: Axes, values: "pd.Series[float]") -> None:
+        """Limit the vertical axis of the panel `above` to `values` in the last tenth."""
+        above.set_ylim(_CROWD, values.max() + 0.08 * (values.max() - _CROWD))
+        above.set_ylabel(f"from {_CROWD:g} %")
 
     def text(self, value: float) -> str:
         """Return the `value` of a table in words."""
@@ -84,17 +98,25 @@ class Curve:
         return not runs or any(is_regression(run) == self.score.regression for run in runs)
 
     def table(self, runs: Sequence[Run]) -> pd.DataFrame:
-        """Return a row for every evaluation: `run`, the column called `over`, and the score."""
-        return stack(runs, self._rows, [self.over, self.score.column])
+        """Return a row for every evaluation: `run`, `setting`, the column `over`, the score."""
+        return stack(runs, self._rows, ["setting", self.over, self.score.column])
 
     def draw(self, table: pd.DataFrame, ax: Axes) -> None:
-        self._draw(table, ax, _LABELS[self.over])
+        if table.empty:
+            nothing(ax, "no evaluation was recorded")
+        elif self._crowds(table):
+            self._draw(table, rows_around(ax, [_PANEL, HEIGHT], 1)[::-1])
+        else:
+            self._draw(table, [ax])
 
     def height(self, table: pd.DataFrame) -> float:
-        return HEIGHT
+        return HEIGHT + (_PANEL if self._crowds(table) else 0.0)
+
+    def _crowds(self, table: pd.DataFrame) -> bool:
+        return self.score.crowds(table[self.score.column].astype(float))
 
     def _rows(self, run: Run) -> pd.DataFrame:
-        """Return the rows of a single run, without the column `run`.
+        """Return the rows of a single run, without the columns `run` and `setting`.
 
         Over time all evaluations count; otherwise those of versions that the server has lost do
         not, as the curve would run backwards.
@@ -105,78 +127,79 @@ class Curve:
             evaluations = evaluations.iloc[:0]
         return evaluations[[over]].assign(**{score.column: evaluations[score.column] * score.scale})
 
-    def _draw(self, table: pd.DataFrame, ax: Axes, label: str) -> None:
-        """Draw the evaluations `table`; `label` is that of the horizontal axis."""
-        if table.empty:
-            nothing(ax, "no evaluation was recorded")
-            return
-        times, values = table[self.over], table[self.score.column]
-        colours = run_colours(table["run"])
-        for run, own in table.groupby("run", sort=False):
-            ax.plot(
-                own[self.over],
-                own[self.score.column],
-                color=colours[run],
-                label=run,
-                marker="o",
-                markersize=2.2,
-                zorder=3,
-            )
-        ax.set_xlabel(label)
-        ax.set_ylabel(self.score.axis)
-        from_zero(ax, times.max())
-        self.score.limit(ax, values.max())
-        if len(colours) > _FEW:
-            legend_above(ax)
-        elif len(colours) > 1:
-            ax.legend(loc="upper right" if self.score.regression else "lower right")
+    def _draw(self, table: pd.DataFrame, panels: Sequence[Axes]) -> None:
+        """Draw the evaluations `table` on `panels`: all, and if they crowd, those in the last tenth
+        above."""
+        values = table[self.score.column].astype(float)
+        for panel, limit in zip(panels, (self.score.limit, self.score.limit_above), strict=False):
+            limit(panel, values)
+            lines = draw_curves(panel, table, self.over, self.score.column)
+        self._limit(panels[0], table[self.over])
+        panels[0].set_xlabel(_LABELS[self.over])
+        if table["run"].nunique() == 1:
+            self._write_last(panels, table)
+        elif len(panels) > 1 and any(end_of(line)[1] < _CROWD for line in lines):
+            legend_above(panels[-1])  # some lines end outside of the upper panel
         else:
-            text, end = self.score.text(values.iloc[-1]), (times.iloc[-1], values.iloc[-1])
-            ax.annotate(text, end, xytext=(5, 0), textcoords="offset points", va="center")
+            name_lines(panels[-1], lines)
+
+    def _limit(self, ax: Axes, over: "pd.Series[float]") -> None:
+        """Set the limits of the horizontal axis for the values `over`."""
+        from_zero(ax, over.max())
+
+    def _write_last(self, panels: Sequence[Axes], table: pd.DataFrame) -> None:
+        """Write the last score of a single run at the end of its line."""
+        at, value = table[[self.over, self.score.column]].iloc[-1]
+        panel = panels[-1] if value >= _CROWD else panels[0]
+        text = self.score.text(value)
+        panel.annotate(text, (at, value), xytext=(5, 0), textcoords="offset points", va="center")
 
 
 class BytesCurve(Curve):
     """A score over the bytes pushed by devices, or over those of both directions."""
 
     def table(self, runs: Sequence[Run]) -> pd.DataFrame:
-        """Return a row for every evaluation after a push: `run`, the bytes `over`, the score."""
+        """Return a row for every evaluation after a push, as `Curve` does."""
         measured = super().table(runs)
         return measured[measured[self.over] > 0]  # a logarithmic axis has no zero
 
-    def draw(self, table: pd.DataFrame, ax: Axes) -> None:
-        super().draw(table, ax)
-        if not table.empty:
-            low, high = table[self.over].min(), table[self.over].max()
-            ax.set_xscale("log")
-            ax.set_xlim(low / 1.2, high * 1.03)
-            log_ticks(ax.xaxis, low, high, size)
+    def _limit(self, ax: Axes, over: "pd.Series[float]") -> None:
+        low, high = over.min(), over.max()
+        ax.set_xscale("log")
+        ax.set_xlim(low / 1.2, high * 1.03)
+        log_ticks(ax.xaxis, low, high, size)
 
 
 class TimeCurve(Curve):
     """A score over emulated time, above the faults of a single run."""
 
     def table(self, runs: Sequence[Run]) -> pd.DataFrame:
-        """Return evaluations and outages: `run`, `what`, `node`, `place`, `at`, `until`, the score.
+        """Return evaluations and outages: `run`, `setting`, `what`, `node`, `place`, `at`, `until`,
+        and the score.
 
         `at` and `until` are in seconds. `what` is the score's column for an evaluation; for an
         outage it is the kind of the fault, `node` is the struck device, and the score is NaN.
         `place` is as `raster.struck` returns it.
         """
-        return stack(runs, self._both, ["what", "node", "place", "at", "until", self.score.column])
+        columns = ["setting", "what", "node", "place", "at", "until", self.score.column]
+        return stack(runs, self._both, columns)
 
     def height(self, table: pd.DataFrame) -> float:
-        return HEIGHT + raster.height(self._struck(table))
+        return super().height(table) + raster.height(self._struck(table))
 
     def draw(self, table: pd.DataFrame, ax: Axes) -> None:
         measured, struck = table[table["what"] == self.score.column], self._struck(table)
         if struck.empty:
             super().draw(measured, ax)
             return
-        below = raster.beneath(ax, struck, HEIGHT)
-        self._draw(measured, ax, "")
+        heights = [*([_PANEL] if self._crowds(measured) else []), HEIGHT, raster.height(struck)]
+        *panels, below = rows_around(ax, heights, len(heights) - 2)
+        self._draw(measured, panels[::-1])
+        ax.set_xlabel("")
         from_zero(ax, max(measured["at"].max(), struck["until"].max()))
-        shade(ax, struck, lanes=False)
-        legend_above(ax, handles=fault_keys(struck))
+        for panel in panels:
+            shade(panel, struck, lanes=False)
+        legend_above(panels[0], handles=fault_keys(struck))
         raster.draw(below, struck)
 
     def _both(self, run: Run) -> pd.DataFrame:

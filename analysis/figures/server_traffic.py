@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 
 from ..facts.traffic import bins, extent, rates, rebin, width
 from ..pictures import raster
-from ..pictures.theme import fault_keys, legend_above, nothing, panels, run_colours, shade
+from ..pictures.line_styles import run_styles
+from ..pictures.theme import fault_keys, legend_above, nothing, panels, shade
 from ..reading.labels import joined, stack
 from ..reading.runs import Run
 
@@ -25,13 +26,14 @@ _WAYS = {"rx": "rx (Mbit/s)", "tx": "tx (Mbit/s)"}
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return intervals and outages: `run`, `what`, `node`, `place`, `at`, `until`, `mbit`.
+    """Return intervals and outages: `run`, `setting`, `what`, `node`, `place`, `at`, `until`, and
+    `mbit`.
 
     `at` and `until` are in seconds, `mbit` is in Mbit/s. `what` is `rx` or `tx` for an interval
     between two readings, with its mean rate `mbit`. For an outage it is the kind of the fault,
     `node` is the struck device, and `mbit` is NaN. `place` is as `raster.struck` returns it.
     """
-    return stack(runs, _rows, ["what", "node", "place", "at", "until", "mbit"])
+    return stack(runs, _rows, ["setting", "what", "node", "place", "at", "until", "mbit"])
 
 
 def _rows(run: Run) -> pd.DataFrame:
@@ -56,9 +58,9 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
         nothing(ax, "no traffic was recorded at the server")
         return
-    colours = run_colours(table["run"])
+    styles = run_styles(table)
     struck = _struck(table)
-    wide = width(table, _BINS if len(colours) == 1 else _BINS // 3)
+    wide = width(table, _BINS if len(styles) == 1 else _BINS // 3)
     shown = [_HEIGHT / 2, _HEIGHT / 2, *([] if struck.empty else [raster.height(struck)])]
     grid = panels(ax, rows=len(shown), heights=shown)
     for (panel,), (way, label) in zip(grid[:2], _WAYS.items(), strict=True):
@@ -67,11 +69,11 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
             panel.stairs(
                 rebin(own, edges),
                 edges,
-                color=colours[run],
                 label=run,
                 linewidth=1.1,
                 baseline=None,
                 zorder=3,
+                **styles[run].stroke,
             )
         panel.set_ylabel(label)
         panel.set_xlim(*extent(table))
@@ -79,7 +81,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         if not struck.empty:
             shade(panel, struck, lanes=False)
     upper, lower = grid[0][0], grid[1][0]
-    if len(colours) > 1:
+    if len(styles) > 1:
         legend_above(upper)
     if struck.empty:
         lower.set_xlabel("time (s)")

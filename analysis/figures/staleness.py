@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from ..facts.held_model import held_updates
-from ..pictures.theme import legend_above, nothing, run_colours
+from ..pictures.line_styles import COLOURS, line_styles
+from ..pictures.theme import legend_above, nothing
 from ..reading.labels import stack
 from ..reading.runs import Run
 
@@ -25,34 +26,34 @@ _LINES = {"staleness": "-", "divisor": (0, (4, 2))}
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for every update: `run`, `node`, `staleness` (updates), `divisor`.
+    """Return a row for every update: `run`, `setting`, `node`, `staleness` (updates), `divisor`.
 
     The divisor is NaN for an update without a step.
     """
-    return stack(runs, held_updates, ["node", *_LINES])
+    return stack(runs, held_updates, ["setting", "node", *_LINES])
 
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
         nothing(ax, "no update was applied")
         return
-    runs = run_colours(table["run"])
-    alone = run_colours(_LINES)
-    for run, own in table.groupby("run", sort=False):
+    styles = line_styles(table["setting"])
+    alone = dict(zip(_LINES, COLOURS, strict=False))
+    for setting, own in table.groupby("setting", sort=False):
         for column, line in _LINES.items():
             if own[column].isna().all():  # without a learner there are no steps to divide
                 continue
-            colour = alone[column] if len(runs) == 1 else runs[run]
-            name = column if len(runs) == 1 else f"{run}: {column}"
+            colour = alone[column] if len(styles) == 1 else styles[setting].colour
+            name = column if len(styles) == 1 else f"{setting}: {column}"
             label = f"{name}, median {own[column].median():.3g}"
             ax.step(*_shares(own[column]), where="post", color=colour, linestyle=line, label=label)
     ax.set_xscale("symlog", linthresh=1, linscale=0.5)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xlim(0, max(2.0, table[[*_LINES]].max().max() * 1.2))
     ax.set_ylim(0, 103)
-    ax.set_xlabel("staleness (updates; with compute groups, steps), divisor")
+    ax.set_xlabel("staleness (updates or steps), divisor")
     ax.set_ylabel("share of updates (%)")
-    if len(runs) <= 2:
+    if len(styles) <= 2:
         ax.legend(loc="lower right")  # no curve gets there
     else:
         legend_above(ax)

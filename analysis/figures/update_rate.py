@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 
 from ..facts.held_model import held_updates
 from ..pictures import raster
-from ..pictures.theme import HEIGHT, fault_keys, legend_above, nothing, run_colours, shade
+from ..pictures.line_styles import run_styles
+from ..pictures.theme import HEIGHT, fault_keys, legend_above, nothing, shade
 from ..reading.labels import joined, stack
 from ..reading.runs import Run
 
@@ -24,14 +25,15 @@ _BINS = 100
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return intervals and outages: `run`, `what`, `node`, `place`, `at`, `until`, `rate`.
+    """Return intervals and outages: `run`, `setting`, `what`, `node`, `place`, `at`, `until`, and
+    `rate`.
 
     `at` and `until` are in seconds, `rate` is in updates per second. `what` is `update` for an
     interval with its `rate`. For an outage it is the kind of the fault, `node` is the struck
     device, and `rate` is NaN. `place` is as `raster.struck` returns it.
     """
     width = max([1.0, *(run.end / _BINS for run in runs)])
-    columns = ["what", "node", "place", "at", "until", "rate"]
+    columns = ["setting", "what", "node", "place", "at", "until", "rate"]
     return stack(runs, lambda run: _rows(run, width), columns)
 
 
@@ -57,7 +59,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
         nothing(ax, "no update was applied")
         return
-    colours = run_colours(table["run"])
+    styles = run_styles(table)
     rates, struck = table[table["what"] == "update"], _struck(table)
     below = None
     if not struck.empty:
@@ -67,16 +69,16 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         ax.stairs(
             own["rate"],
             edges,
-            color=colours[run],
             label=run,
             linewidth=1.2,
             baseline=None,
             zorder=3,
+            **styles[run].stroke,
         )
     ax.set_xlabel("time (s)" if below is None else "")
     ax.set_ylabel("updates / s")
     ax.set_ylim(bottom=0)
-    if len(colours) > 1:
+    if len(styles) > 1:
         legend_above(ax)
     elif below is not None:
         shade(ax, struck, lanes=False)

@@ -19,6 +19,8 @@ from ..facts.message_bytes import (
     traffic_ratio,
 )
 from ..facts.momentum import momentum_sentence, siblings
+from ..pictures.drawing import SCREEN
+from ..pictures.picture_file import Print
 from ..quantities import figures as number
 from ..quantities import percent, seconds, size
 from ..reading.labels import labels
@@ -124,11 +126,13 @@ def text(table: pd.DataFrame) -> str:
     return str(readable(table).to_string())
 
 
-def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = None) -> Path:
-    """Write the page `compare.html` and its figures as PNG into the folder `out`.
+def compare_html(
+    runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = None, prints: Print = SCREEN
+) -> Path:
+    """Write the page `compare.html` and the files of its figures into the folder `out`.
 
-    `agreed` is the readable table of an agreement, if the runs are of both runtimes. Returns the
-    path of the page, which is self-contained.
+    `agreed` is the readable table of an agreement, if the runs are of both runtimes; `prints` is
+    for the files alone. Returns the path of the page, which is self-contained.
     """
     table = compare(runs)
     names = list(table["run"])
@@ -145,7 +149,7 @@ def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = N
         warnings=with_warnings,
         protocols=list(zip(names, map(sentence, runs), strict=True)),
         folders=[(name, str(run.folder)) for name, run in zip(names, runs, strict=True)],
-        figures=figures(runs, out),
+        figures=figures(runs, out, prints),
     )
 
 

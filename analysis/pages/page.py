@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from .. import FIGURES, quantities
 from ..pictures import drawing
-from ..pictures.picture_file import whole_file
-from ..pictures.theme import HEIGHT, STYLE
+from ..pictures.drawing import SCREEN
+from ..pictures.picture_file import Print, whole_file
+from ..pictures.theme import HEIGHT
 from ..reading.runs import Run
 from ..tables.loading import Runs
 
@@ -30,14 +31,17 @@ class Picture:
     """Why a figure of a user could not be drawn."""
 
 
-def figures(runs: Sequence[Run], folder: Path) -> list[Picture]:
+def figures(runs: Sequence[Run], folder: Path, prints: Print = SCREEN) -> list[Picture]:
     """Return the figures that `runs` may have, in the report's order.
 
-    They are written as PNG into `folder`.
+    They are written into `folder`, as `prints` says.
     """
     return [
         Picture(
-            drawing.name(module), module.TITLE, module.CAPTION, drawing.both(module, runs, folder)
+            drawing.name(module),
+            module.TITLE,
+            module.CAPTION,
+            drawing.both(module, runs, folder, prints),
         )
         for module in FIGURES
         if drawing.shown(module, runs)
@@ -78,7 +82,7 @@ class OwnFigure:
     """A figure of a user, whose class the emulator loads; the analysis only calls it."""
 
     name: str
-    """Name of the PNG file without its ending, unique in a report."""
+    """Name of its files without their endings, unique in a report."""
     title: str
     caption: str
     draw: Callable[[Runs, Axes], None]
@@ -87,19 +91,21 @@ class OwnFigure:
     """Height in inches."""
 
 
-def own_picture(own: OwnFigure, run: Run, folder: Path) -> Picture:
-    """Draw `own` for `run`, write it as PNG into `folder`, and return it for a page.
+def own_picture(own: OwnFigure, run: Run, folder: Path, prints: Print = SCREEN) -> Picture:
+    """Draw `own` for `run`, write it into `folder` as `prints` says, and return it for a page.
 
-    If the drawing fails, an older PNG is removed, and the picture says why.
+    If the drawing fails, older files of it are removed, and the picture says why.
     """
+
+    def draw(prints: Print) -> Figure:
+        figure = drawing.blank(own.height, prints)
+        own.draw(Runs([run]), figure.subplots())
+        return figure
+
     try:
-        with rc_context(STYLE):
-            figure = drawing.blank(own.height)
-            own.draw(Runs([run]), figure.subplots())
-            drawn = drawing.svg_of(figure, own.title, math=True)
-            drawing.save(figure, own.name, folder, math=True)
-            return Picture(own.name, own.title, own.caption, drawn)
+        drawn = drawing.drawn_twice(draw, own.title, folder / own.name, prints, math=True)
+        return Picture(own.name, own.title, own.caption, drawn)
     except Exception as error:
-        (folder / f"{own.name}.png").unlink(missing_ok=True)
+        drawing.remove(own.name, folder)
         reason = str(error).replace(f"{run.folder}/", "")
         return Picture(own.name, own.title, own.caption, "", reason or type(error).__name__)

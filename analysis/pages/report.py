@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..facts import bottlenecks, group_updates, link_fidelity
+from ..pictures.drawing import SCREEN
+from ..pictures.picture_file import Print
 from ..reading.protocol import is_regression, sentence
 from ..reading.runs import Run, read
 from ..tables import byte_tables, device_tables, fault_tables, sections
@@ -18,18 +20,25 @@ _OUTCOMES = {
 }
 
 
-def report(folder: Path | str, own: Sequence[page.OwnFigure] = ()) -> Path:
-    """Write `report.html` and the figures as PNG into the run's `folder`; return the page's path.
+def report(folder: Path | str, own: Sequence[page.OwnFigure] = (), prints: Print = SCREEN) -> Path:
+    """Write `report.html` and the files of its figures into the run's `folder`; return the page.
 
-    Figures of users, `own`, follow those of every report.
+    Figures of users, `own`, follow those of every report. `prints` is for the files alone.
     The page is self-contained: no address in it leads out of the folder. A partial run gives a
     partial page with a notice. Raises RunError if `folder` is no run's folder.
     """
     run = read(folder)
     # the figures come first, because the page lists the files of the folder
-    pictures = page.figures([run], run.folder / "figures")
-    pictures += [page.own_picture(figure, run, run.folder / "figures") for figure in own]
+    pictures = draw(run, own, run.folder / "figures", prints)
     return page.write("report.html", run.folder / "report.html", **_content(run), figures=pictures)
+
+
+def draw(
+    run: Run, own: Sequence[page.OwnFigure], folder: Path, prints: Print = SCREEN
+) -> list[page.Picture]:
+    """Write the figures of `run`, and a user's `own`, into `folder`, and return them for a page."""
+    pictures = page.figures([run], folder, prints)
+    return pictures + [page.own_picture(figure, run, folder, prints) for figure in own]
 
 
 def _content(run: Run) -> dict[str, object]:

@@ -1,8 +1,8 @@
-"""Rendering of a figure module for runs, as PNG for a file or SVG for a page."""
+"""Rendering of a figure module for runs, as files for print or SVG for a page."""
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,14 @@ from .. import FIGURES
 from ..facts.host_load import server_times, short_times
 from ..figures import FigureModule
 from ..reading.runs import Run
-from .picture_file import DPI, fonts_missing, save_png, tidy_text
+from .picture_file import DPI, FORMATS, Print, fonts_missing, save_all, save_png, tidy_text
 from .theme import HEIGHT, STYLE, legend_below
 
 WIDTH = 7.2
 """Width of a figure in inches."""
+
+SCREEN = Print()
+"""How figures are drawn for a page."""
 
 _HOST, _SERVER = "#B00020", "#1F4E9E"
 _HOST_TEXT, _SERVER_TEXT = (
@@ -48,25 +51,27 @@ def shown(module: FigureModule, runs: Sequence[Run]) -> bool:
     return bool(asked(runs))
 
 
-def render(module: FigureModule, table: pd.DataFrame) -> Figure:
-    """Draw a figure's `table`; the caller sets STYLE, until the figure is saved."""
+def render(module: FigureModule, table: pd.DataFrame, prints: Print = SCREEN) -> Figure:
+    """Draw a figure's `table`; the caller sets `prints.style`, until the figure is saved."""
     height: Any = getattr(module, "height", lambda table: HEIGHT)
-    figure = blank(height(table))
+    figure = blank(height(table), prints)
     module.draw(table, figure.subplots())
     return figure
 
 
-def blank(height: float) -> Figure:
-    """Return an empty figure of the report's width, `height` inches high."""
+def blank(height: float, prints: Print = SCREEN) -> Figure:
+    """Return an empty figure of the size of `prints`, on a page `height` inches high."""
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06)
-    figure = Figure(figsize=(WIDTH, height), layout=layout)
+    figure = Figure(figsize=prints.size(WIDTH, height), layout=layout)
     FigureCanvasAgg(figure)
     return figure
 
 
-def _marked(module: FigureModule, table: pd.DataFrame, runs: Sequence[Run]) -> Figure:
+def _marked(
+    module: FigureModule, table: pd.DataFrame, runs: Sequence[Run], prints: Print = SCREEN
+) -> Figure:
     """Draw a figure's `table`, of a single run with the times in which its host was short."""
-    figure = render(module, table)
+    figure = render(module, table, prints)
     if len(runs) == 1 and not table.empty:
         _mark_shortage(figure, runs[0])
     return figure
@@ -95,31 +100,56 @@ def svg(module: FigureModule, runs: Sequence[Run]) -> str:
         return svg_of(_marked(module, module.table(runs), runs), module.TITLE)
 
 
-def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> str:
-    """Write the figure as PNG into `folder` and return it as SVG; without data, return "".
+def both(module: FigureModule, runs: Sequence[Run], folder: Path, prints: Print = SCREEN) -> str:
+    """Write the figure into `folder` as `prints` says, and return it as SVG for a page.
 
-    Without data an older PNG of the same name is removed, as it shows other data.
+    Without data, return "", and remove older files of the same name, as they show other data.
     """
     table = module.table(runs)
     if table.empty:
-        (folder / f"{name(module)}.png").unlink(missing_ok=True)
+        remove(name(module), folder)
         return ""
-    with rc_context(STYLE):
-        figure = _marked(module, table, runs)
-        drawn = svg_of(figure, module.TITLE)  # first: a PNG may have to rewrite letters
-        save(figure, name(module), folder, dpi)
-        return drawn
+    return drawn_twice(
+        lambda prints: _marked(module, table, runs, prints),
+        module.TITLE,
+        folder / name(module),
+        prints,
+    )
 
 
-def save(figure: Figure, name: str, folder: Path, dpi: int = DPI, *, math: bool = False) -> Path:
-    """Write `figure` as `folder/<name>.png` and return the path; `math` as `save_png` takes it."""
-    return save_png(figure, folder / f"{name}.png", dpi, math=math)
+def drawn_twice(
+    draw: Callable[[Print], Figure], title: str, path: Path, prints: Print, *, math: bool = False
+) -> str:
+    """Write what `draw` returns to `path` with the endings of the formats; return it as SVG.
+
+    The SVG has the size of a page, whatever that of the files. `math` as `save_picture` takes it.
+    """
+    with rc_context(SCREEN.style):
+        figure = draw(SCREEN)
+        drawn = svg_of(figure, title, math=math)  # first: a PNG may have to rewrite letters
+        if prints.width is None and prints.font is None:
+            save_all(figure, path, prints.formats, math=math)
+            return drawn
+    with rc_context(prints.style):
+        save_all(draw(prints), path, prints.formats, math=math)
+    return drawn
+
+
+def remove(name: str, folder: Path) -> None:
+    """Remove the figure `name` of `folder` in all formats."""
+    for form in FORMATS:
+        (folder / f"{name}.{form}").unlink(missing_ok=True)
+
+
+def save(figure: Figure, name: str, folder: Path, dpi: int = DPI) -> Path:
+    """Write `figure` as `folder/<name>.png` and return the path."""
+    return save_png(figure, folder / f"{name}.png", dpi)
 
 
 def svg_of(figure: Figure, title: str, *, math: bool = False) -> str:
     """Return `figure` as a self-contained `<svg>` element with the label `title`.
 
-    The reader's browser has the fonts. `math` as `save_png` takes it.
+    The reader's browser has the fonts. `math` as `save_picture` takes it.
     """
     sink = io.StringIO()
     blank = dict.fromkeys(("Creator", "Date", "Format", "Type"))

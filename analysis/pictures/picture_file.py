@@ -1,4 +1,4 @@
-"""Pictures on disk: every PNG file is written here, with text of any letters.
+"""Pictures on disk: every PNG, SVG and PDF file is written here, with text of any letters.
 
 matplotlib ships a single font. Letters that it lacks are drawn in other fonts of this machine, and
 letters that no font has are written as their code point, `U+72D7`: a class stays legible without a
@@ -6,11 +6,11 @@ box or a warning.
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 from unicodedata import category, east_asian_width
 
 from matplotlib import rc_context
@@ -22,13 +22,22 @@ from matplotlib.font_manager import fontManager, get_font
 from matplotlib.text import Text
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
-from .theme import STYLE
+from .theme import FONT, style
 
 SOFTWARE = "emulate"
 """Value of the chunk `Software`: `emulate` replaces a picture only if the picture has it."""
 
 DPI = 160
 """Dots per inch of PNG files, and of pictures inside an SVG."""
+
+FORMATS = ("png", "svg", "pdf")
+"""Formats of pictures, by the endings of their files."""
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": SOFTWARE},
+    "svg": {"Creator": SOFTWARE, "Date": None},
+    "pdf": {"Creator": SOFTWARE, "Producer": None, "CreationDate": None},
+}
+"""Metadata by format; without dates the same run has the same files."""
 
 _OWN_FONT = "DejaVu Sans"
 _PLAIN = 0x250
@@ -37,27 +46,81 @@ _LABEL, _TITLE = 28, 100
 """Largest widths of the label of a tick or a legend, and of another line of text, in columns."""
 
 
+class Print(NamedTuple):
+    """How pictures are written to files: their formats, and their size on paper."""
+
+    formats: tuple[str, ...] = ("png",)
+    width: float | None = None
+    """Width in inches; None for the picture's own width."""
+    font: float | None = None
+    """Size of text in points; None for that of figures on a screen."""
+
+    @property
+    def style(self) -> Any:
+        """Matplotlib's settings for pictures of this kind."""
+        return style(self.font or FONT)
+
+    def size(self, width: float, height: float) -> tuple[float, float]:
+        """Return the size in inches of a picture whose own size is `width` × `height`.
+
+        A narrow picture is lower, too, though not by as much: rows and legends keep their heights.
+        """
+        if self.width is None:
+            return width, height
+        return self.width, height * (2 + self.width / width) / 3
+
+
 @contextmanager
-def sheet(path: Path, width: float, height: float, dpi: int = DPI) -> Iterator[Figure]:
-    """Yield an empty figure of this size in inches; `save_png` writes it to `path` at the end."""
-    with rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
+def sheet(
+    path: Path, width: float, height: float, dpi: int = DPI, prints: Print | None = None
+) -> Iterator[Figure]:
+    """Yield an empty figure of this size in inches, which is written to `path` at the end.
+
+    With `prints` its formats replace the ending of `path`, and its size takes precedence.
+    """
+    asked = prints or Print()
+    with rc_context(asked.style):
+        figure = Figure(figsize=asked.size(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
-        save_png(figure, path, dpi)
+        if prints is None:
+            save_png(figure, path, dpi)
+        else:
+            save_all(figure, path, prints.formats, dpi)
+
+
+def save_all(
+    figure: Figure, path: Path, formats: Sequence[str], dpi: int = DPI, *, math: bool = False
+) -> list[Path]:
+    """Write `figure` in each of `formats`, beside `path` with their endings; return the paths."""
+    # SVG first: for the others, letters without a font are rewritten
+    ordered = sorted(formats, key=lambda form: form != "svg")
+    made = {
+        form: path.with_name(f"{path.name.removesuffix(path.suffix)}.{form}") for form in ordered
+    }
+    for file in made.values():
+        save_picture(figure, file, dpi, math=math)
+    return [made[form] for form in formats]
 
 
 def save_png(figure: Figure, path: Path, dpi: int, *, math: bool = False) -> Path:
-    """Write `figure` to `path` as PNG in one step, make the folder, and return `path`.
+    """Write `figure` to `path` as PNG, as `save_picture` does."""
+    return save_picture(figure, path, dpi, math=math)
 
-    A link at `path` is replaced, and never written through. With `math`, text between dollar signs
-    is a formula; without it, a dollar sign is a letter.
+
+def save_picture(figure: Figure, path: Path, dpi: int, *, math: bool = False) -> Path:
+    """Write `figure` to `path` in one step, in the format of its ending; return `path`.
+
+    Its folder is made, and a link at `path` is replaced, never written through. With `math`, text
+    between dollar signs is a formula; without it, a dollar sign is a letter.
     """
+    form = path.suffix.removeprefix(".")
     tidy_text(figure, math=math)
-    _choose_fonts(figure)
+    if form != "svg":  # the reader of an SVG has fonts of their own
+        _choose_fonts(figure)
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as sink, fonts_missing():
-        figure.savefig(sink, dpi=dpi, format="png", metadata={"Software": SOFTWARE})
+        figure.savefig(sink, dpi=dpi, format=form, metadata=_METADATA[form])
     return path
 
 

@@ -10,7 +10,7 @@ from ..facts.devices import devices
 from ..facts.faults import outages
 from ..reading.runs import Run, fact
 from .fault_gantt import SERVER, PlannedRow, draw_rows, fault_lanes
-from .theme import QUIET
+from .theme import QUIET, rows_around
 
 _ROW, _LEAST, _MOST = 0.11, 0.3, 1.3
 """Inches of a device's row, and least and largest height of all rows."""
@@ -39,12 +39,7 @@ def height(struck: pd.DataFrame) -> float:
 
 def beneath(ax: Axes, struck: pd.DataFrame, above: float) -> Axes:
     """Make room below `ax`, which keeps `above` inches, for the raster of `struck`; return it."""
-    place = ax.get_subplotspec()
-    assert place is not None
-    parts = place.subgridspec(2, 1, height_ratios=[above, height(struck)], hspace=0.06)
-    ax.set_subplotspec(parts[0])
-    ax.tick_params(labelbottom=False)
-    return ax.figure.add_subplot(parts[1], sharex=ax)
+    return rows_around(ax, [above, height(struck)], 0)[1]
 
 
 def draw(ax: Axes, struck: pd.DataFrame) -> None:

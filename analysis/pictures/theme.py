@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import pandas as pd
+from matplotlib import rcParams
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -15,9 +16,10 @@ from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D", "#882255")
-"""Colours of runs: Okabe and Ito's palette, its yellow aside (unreadable on white), and two of
-Tol's."""
+from .line_styles import COLOURS, line_styles
+
+SERIES = COLOURS
+"""Colours of lines without names; lines with names have `line_styles`."""
 
 DEVICES = (
     *("#332288", "#117733", "#CC6677", "#0F7FA8", "#AA4499", "#8A7A1F"),
@@ -66,10 +68,10 @@ _HATCHES = {
     "byzantine": "oo",
     "server-crash": "xx",
 }
-_LETTERS = 105
-"""Number of characters that fit a line of a legend."""
-_LINES, _LINE = 3, 0.17
-"""Number of legend lines that fit every figure, and the height of a further line in inches."""
+_LETTERS = 131
+"""Number of characters of one point that fit an inch of a legend's line."""
+_LINES, _LINE = 3, 0.019
+"""Number of legend lines that fit every figure, and the inches of a further line by point."""
 _MOST_BANDS = 8
 """Largest number of outages that are drawn as bands; more are drawn in lanes."""
 _LANE = 0.05
@@ -81,48 +83,57 @@ HEIGHT = 3.2
 INK = "#222222"
 QUIET = "#777777"
 
-STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
-    "font.size": 9,
-    "axes.labelsize": 9,
-    "axes.titlesize": 9,
-    "axes.edgecolor": QUIET,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#E6E6E6",
-    "grid.linewidth": 0.6,
-    "text.color": INK,
-    "xtick.color": QUIET,
-    "ytick.color": QUIET,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "legend.fontsize": 8,
-    "legend.frameon": False,
-    "lines.linewidth": 1.4,
-    "hatch.linewidth": 0.5,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "emulate",
-}
+FONT = 9.0
+"""Size of text in points; labels of ticks and legends are a little smaller."""
+
+
+def style(font: float = FONT) -> Any:
+    """Return matplotlib's settings for figures with text of `font` points."""
+    small = font * 8 / 9
+    return {
+        "font.family": "sans-serif",
+        "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+        "font.size": font,
+        "axes.labelsize": font,
+        "axes.titlesize": font,
+        "axes.edgecolor": QUIET,
+        "axes.labelcolor": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": "#E6E6E6",
+        "grid.linewidth": 0.6,
+        "text.color": INK,
+        "xtick.color": QUIET,
+        "ytick.color": QUIET,
+        "xtick.labelcolor": INK,
+        "ytick.labelcolor": INK,
+        "xtick.labelsize": small,
+        "ytick.labelsize": small,
+        "legend.fontsize": small,
+        "legend.frameon": False,
+        "lines.linewidth": 1.4,
+        "hatch.linewidth": 0.5,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "emulate",
+        "pdf.fonttype": 42,  # text stays text
+    }
+
+
+STYLE: Any = style()
 
 
 def run_colours(names: Iterable[Hashable]) -> dict[Hashable, str]:
-    """Return a colour for each run in `names`."""
-    return _assign(names, SERIES)
+    """Return a colour for each run in `names`, that of its algorithm if the name tells it."""
+    return {name: style.colour for name, style in line_styles(names).items()}
 
 
 def device_colours(names: Iterable[Hashable]) -> dict[Hashable, str]:
     """Return a colour for each device in `names`, and the server's own colour."""
-    return {**_assign((name for name in names if name != "server"), DEVICES), "server": INK}
-
-
-def _assign(names: Iterable[Hashable], palette: Sequence[str]) -> dict[Hashable, str]:
-    return {name: palette[place % len(palette)] for place, name in enumerate(dict.fromkeys(names))}
+    devices = dict.fromkeys(name for name in names if name != "server")
+    colours = {name: DEVICES[place % len(DEVICES)] for place, name in enumerate(devices)}
+    return {**colours, "server": INK}
 
 
 def fault_colour(kind: str) -> str:
@@ -206,6 +217,24 @@ def panels(
     return made
 
 
+def rows_around(ax: Axes, heights: Sequence[float], own: int) -> list[Axes]:
+    """Divide the place of `ax` into rows of `heights`, of which `ax` keeps the row `own`.
+
+    Return the axes of all rows. They have a common x-axis, whose labels stand at the bottom.
+    """
+    place = ax.get_subplotspec()
+    assert place is not None
+    parts = place.subgridspec(len(heights), 1, height_ratios=heights, hspace=0.06)
+    ax.set_subplotspec(parts[own])
+    rows = [
+        ax if row == own else ax.figure.add_subplot(parts[row], sharex=ax)
+        for row in range(len(heights))
+    ]
+    for upper in rows[:-1]:
+        upper.tick_params(labelbottom=False)
+    return rows
+
+
 def nothing(ax: Axes, missing: str) -> None:
     """Write on `ax` that there is nothing to draw, with the `missing` data as the reason."""
     ax.set_axis_off()
@@ -226,7 +255,7 @@ def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
     The figure grows by the height of the lines beyond `_LINES`.
     """
     shown = list(handles or ax.get_legend_handles_labels()[0])
-    columns = _columns(shown)
+    columns = _columns(ax, shown)
     more = -(-len(shown) // columns) - _LINES
     if more > 0:
         _grow(ax, more)
@@ -235,7 +264,7 @@ def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
         loc="lower left",
         bbox_to_anchor=(0, 1),
         borderaxespad=0.3,
-        handlelength=1.4,
+        handlelength=2.2,
         ncols=columns,
     )
 
@@ -250,8 +279,8 @@ def legend_below(ax: Axes, handles: Sequence[Artist]) -> None:
     for legend in list(figure.legends):  # two of them would lie on one another
         legend.remove()
     shown = [*earlier, *handles]
-    columns = _columns(shown)
-    before = -(-len(earlier) // _columns(earlier)) if earlier else 1
+    columns = _columns(ax, shown)
+    before = -(-len(earlier) // _columns(ax, earlier)) if earlier else 1
     more = -(-len(shown) // columns) - before
     _grow(ax, more)
     figure.legend(handles=shown, loc="outside lower center", ncols=columns)
@@ -260,7 +289,7 @@ def legend_below(ax: Axes, handles: Sequence[Artist]) -> None:
 def _grow(ax: Axes, lines: int) -> None:
     """Make the figure of `ax` higher by `lines` of a legend."""
     figure: Any = ax.figure  # no subfigure, which has no height of its own
-    figure.set_figheight(figure.get_figheight() + lines * _LINE)
+    figure.set_figheight(figure.get_figheight() + lines * _LINE * rcParams["font.size"])
 
 
 def _entries(legend: Legend) -> list[Artist]:
@@ -271,10 +300,12 @@ def _entries(legend: Legend) -> list[Artist]:
     return shown
 
 
-def _columns(handles: Sequence[Artist]) -> int:
-    """Return the number of columns of a legend of `handles` that is as wide as a figure."""
+def _columns(ax: Axes, handles: Sequence[Artist]) -> int:
+    """Return the number of columns of a legend of `handles` as wide as the figure of `ax`."""
+    figure: Any = ax.figure
     longest = max(len(str(handle.get_label())) for handle in handles)
-    return max(1, min(4, _LETTERS // (longest + 5)))
+    letters = _LETTERS * figure.get_figwidth() / rcParams["font.size"]
+    return max(1, min(4, int(letters // (longest + 7))))
 
 
 def from_zero(ax: Axes, reach: float) -> None:

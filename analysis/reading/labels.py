@@ -1,29 +1,62 @@
 """The labels of runs in a comparison: the facts in which the runs differ."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import pandas as pd
 
 from .protocol import algorithm
-from .runs import Run
+from .runs import Run, fact
 
 _LONGEST = 44
 """Largest number of characters of a label that leaves room for a figure."""
 
 
-def labels(runs: Sequence[Run]) -> list[str]:
+def labels(runs: Sequence[Run], *, seeds: bool = True) -> list[str]:
     """Return a unique label for every run of `runs`, made of the facts that differ between runs.
 
-    Points of a sweep are named by their values, those aside that all points share.
+    Points of a sweep are named by their values, those aside that all points share. Without `seeds`
+    no seed is among the facts.
     """
-    names = list(map(_shortened, _points(runs) or _runs(runs)))
+    names = list(map(_shortened, _points(runs, seeds) or _runs(runs, seeds)))
     if len(set(names)) < len(names):
         names = [f"{name} #{number}" for number, name in enumerate(names, start=1)]
     return names
 
 
-def _runs(runs: Sequence[Run]) -> list[str]:
-    facts = [(run.name, algorithm(run), _seed(run), run.runtime) for run in runs]
+def settings(runs: Sequence[Run]) -> list[str]:
+    """Return a name for each of `runs`, the same for runs that differ in the seed only.
+
+    A setting is labelled as its first run among the first runs of all, without the seed; the only
+    setting is named by its algorithm.
+    """
+    keys: list[Hashable] = [(identity(run), run.runtime) for run in runs]
+    seeds = Counter(zip(keys, map(_seed, runs), strict=True))
+    first: dict[Hashable, Run] = {}
+    for place, run in enumerate(runs):
+        # nothing tells repeated runs of one seed apart, and nothing is known without a scenario
+        if not run.scenario or seeds[keys[place], _seed(run)] > 1:
+            keys[place] = place
+        first.setdefault(keys[place], run)
+    several = len(first) > 1
+    names = (
+        labels(list(first.values()), seeds=False)
+        if several
+        else [algorithm(run) for run in runs[:1]]
+    )
+    named = dict(zip(first, names, strict=True))
+    return [named[key] for key in keys]
+
+
+@fact
+def identity(run: Run) -> str:
+    """Return the scenario of `run` without its seed, as text."""
+    return json.dumps({**run.scenario, "seed": None}, sort_keys=True, default=str)
+
+
+def _runs(runs: Sequence[Run], seeds: bool) -> list[str]:
+    facts = [(run.name, algorithm(run), _seed(run) if seeds else "", run.runtime) for run in runs]
     differing = [column for column in zip(*facts, strict=True) if len(set(column)) > 1]
     names = [" · ".join(filter(None, row)) for row in zip(*differing, strict=True)]
     if not names:
@@ -34,12 +67,15 @@ def _runs(runs: Sequence[Run]) -> list[str]:
     return names
 
 
-def _points(runs: Sequence[Run]) -> list[str]:
+def _points(runs: Sequence[Run], seeds: bool) -> list[str]:
     """Return labels from the values in which a sweep's points differ.
 
     The list is empty if `runs` are no points of a sweep, or if the values make no unique labels.
     """
-    values = [_items(run.point) for run in runs]
+    values = [
+        [item for item in _items(run.point) if seeds or not item.startswith("seed=")]
+        for run in runs
+    ]
     shared = set.intersection(*map(set, values)) if values else set()
     different = [[item for item in items if item not in shared] for items in values]
     paths = {item.partition("=")[0] for items in different for item in items}
@@ -77,10 +113,13 @@ def _shortened(name: str) -> str:
 def stack(
     runs: Sequence[Run], rows: Callable[[Run], pd.DataFrame], columns: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the frames of `rows` for all runs in one, with the run's label in the column `run`."""
+    """Return the frames of `rows` for all runs in one, with the run's label in the column `run`.
+
+    Among `columns` may be `setting`, a name that runs share if they differ in the seed only.
+    """
     frames = [
-        frame.assign(run=name)
-        for name, frame in zip(labels(runs), map(rows, runs), strict=True)
+        frame.assign(run=name, setting=setting)
+        for name, setting, frame in zip(labels(runs), settings(runs), map(rows, runs), strict=True)
         if not frame.empty
     ]
     wanted = ["run", *columns]

@@ -1,7 +1,10 @@
 """Arguments and options shared by several commands."""
 
-from functools import partial
+import re
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
@@ -75,3 +78,93 @@ TRUST_OPTION = click.option(
     help="Run the Python files that RUN names, though they are not those that the run kept.",
 )
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+
+
+# -- files of figures ------------------------------------------------------------------------------
+
+FIGURE_FORMATS = ("png", "svg", "pdf")
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+"""Inches of each unit of a width; `pt` is that of TeX, in which LaTeX prints `\\columnwidth`."""
+_WIDTHS, _FONTS = (1.5, 20.0), (4.0, 24.0)
+"""Least and largest width in inches, and size of text in points."""
+
+WIDTH_OPTION = click.option(
+    "--width",
+    metavar="WIDTH",
+    help="Width of the files of figures, for example 3.33in or 84mm; `pt` is TeX's. Default: 7.2in "
+    "for the figures of a run.",
+)
+FONT_OPTION = click.option(
+    "--font",
+    metavar="POINTS",
+    help="Size of the text in the files of figures, for example 8. Default: 9.",
+)
+_FORMAT_OPTION = click.option(
+    "--format",
+    "formats",
+    metavar="FORMATS",
+    help="Formats of the files of figures, separated by commas: png, svg, pdf. In SVG and PDF text "
+    "stays text. Default: png.",
+)
+
+
+class Printed(NamedTuple):
+    """How the files of figures are asked for, as the analysis' `Print` takes it."""
+
+    formats: tuple[str, ...] = ("png",)
+    width: float | None = None
+    """In inches."""
+    font: float | None = None
+    """In points."""
+
+
+DEFAULT_PRINT = Printed()
+
+
+def FORMAT_OPTIONS(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give `command` the options --format, --width and --font, as a single argument `prints`."""
+
+    @wraps(command)
+    def parsed(
+        *arguments: Any, formats: str | None, width: str | None, font: str | None, **others: Any
+    ) -> Any:
+        return command(*arguments, prints=printed(formats, width, font), **others)
+
+    return _FORMAT_OPTION(WIDTH_OPTION(FONT_OPTION(parsed)))
+
+
+def printed(formats: str | None, width: str | None, font: str | None) -> Printed:
+    """Return the three options as numbers; raise a click.UsageError that names all mistakes."""
+    mistakes: list[str] = []
+    given = tuple(dict.fromkeys(word.strip() for word in (formats or "png").split(",")))
+    if wrong := [word for word in given if word not in FIGURE_FORMATS]:
+        mistakes.append(f"--format: {', '.join(map(repr, wrong))} is not png, svg or pdf")
+    found = _length(width, mistakes), _points(font, mistakes)
+    if mistakes:
+        raise click.UsageError("; ".join(mistakes))
+    return Printed(given, *found)
+
+
+def _length(text: str | None, mistakes: list[str]) -> float | None:
+    """Return the width `text` in inches; note a mistake in `mistakes`."""
+    if text is None:
+        return None
+    least, most = _WIDTHS
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(in|cm|mm|pt)", text.strip())
+    inches = float(match[1]) * _INCHES[match[2]] if match else 0.0
+    if not least <= inches <= most:
+        expected = f"a width from {least:g}in to {most:g}in, in in, cm, mm or pt"
+        mistakes.append(f"--width: {text!r} is not {expected}")
+    return inches
+
+
+def _points(text: str | None, mistakes: list[str]) -> float | None:
+    """Return the size of text `text` in points; note a mistake in `mistakes`."""
+    if text is None:
+        return None
+    least, most = _FONTS
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\s*pt)?", text.strip())
+    points = float(match[1]) if match else 0.0
+    if not least <= points <= most:
+        mistakes.append(f"--font: {text!r} is not a size from {least:g} to {most:g} points")
+    return points

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from ...machine.made_files import filling
-from ..options import ON
+from ..options import ON, Printed
 from ..output import emit, enduring, tell_step, warn
 from ..read.analysis_package import analysis
-from ..read.pages import drawable, page_files, runs_readable, short
+from ..read.pages import as_print, drawable, page_files, runs_readable, short
 from .run import EXIT_CODES, watched
 
 if TYPE_CHECKING:
@@ -26,7 +26,13 @@ UNSTEADY = 0.1
 
 @enduring()
 def agree(
-    file: Path, overrides: tuple[str, ...], out: Path | None, runs: Path, *, as_json: bool
+    file: Path,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    runs: Path,
+    prints: Printed,
+    *,
+    as_json: bool,
 ) -> None:
     """Play the scenario in `file` in containers and in virtual time, and print their agreement.
 
@@ -60,7 +66,7 @@ def agree(
         _warn(before.median, after.median)
     scenario = _with_control(scenario, folders["docker"])
     folders["virtual"] = _play(scenario, "virtual", runs, as_json=as_json)
-    _tell(folders, speed, out, as_json=as_json)
+    _tell(folders, speed, out, prints, as_json=as_json)
 
 
 def _play(scenario: "Scenario", on: str, runs: Path, *, as_json: bool) -> Path:
@@ -133,7 +139,12 @@ def _warn(before: float, after: float) -> None:
 
 
 def _tell(
-    folders: dict[str, Path], speed: dict[str, float], out: Path | None, *, as_json: bool
+    folders: dict[str, Path],
+    speed: dict[str, float],
+    out: Path | None,
+    prints: Printed,
+    *,
+    as_json: bool,
 ) -> None:
     agreement, compare, read = (
         analysis("pages.agreement"),
@@ -146,8 +157,9 @@ def _tell(
         drawn = None
         if out:
             both = [docker, virtual]
-            with drawable(out), filling(out, page_files()):
-                drawn = compare.compare_html(both, out, agreement.readable(table))
+            with drawable(out), filling(out, page_files(prints.formats)):
+                agreed = agreement.readable(table)
+                drawn = compare.compare_html(both, out, agreed, as_print(prints))
 
     def show() -> None:
         click.echo(f"\n{agreement.text(table)}\n")

@@ -5,11 +5,19 @@ from pathlib import Path
 import click
 
 from ...machine.made_files import filling
-from ..options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
+from ..options import (
+    DEFAULT_PRINT,
+    FORMAT_OPTIONS,
+    JSON_OPTION,
+    OUT_OPTION,
+    RUNS_OPTION,
+    SET,
+    Printed,
+)
 from ..output import emit
 from ..prepare.completed_words import run_names
 from .analysis_package import analysis
-from .pages import drawable, ended, page_files, runs_readable, short
+from .pages import as_print, drawable, ended, page_files, runs_readable, short
 
 
 @click.command(short_help="Compare runs: accuracy, and the bytes and updates that it cost.")
@@ -24,6 +32,7 @@ from .pages import drawable, ended, page_files, runs_readable, short
 )
 @SET
 @OUT_OPTION(help="Also draw the runs over each other: compare.html and its figures in this folder.")
+@FORMAT_OPTIONS
 @RUNS_OPTION
 @JSON_OPTION
 def compare(
@@ -32,6 +41,7 @@ def compare(
     overrides: tuple[str, ...],
     out: Path | None,
     runs: Path,
+    prints: Printed,
     as_json: bool,
 ) -> None:
     """Compare runs in a table: outcome, accuracy, bytes, and the cost of every target accuracy.
@@ -43,23 +53,29 @@ def compare(
     --runtimes a scenario is played in containers and in virtual time, and the table shows how far
     the two runs agree.
 
+    With --out the figures show runs that differ in the seed only as one line, the median, in a band
+    from the least to the most. Format, width and font are those of the figures' files.
+
     \b
     emulate compare asgd adacomp              the latest run of each of two scenarios
     emulate compare 8c4eb2 77aa01 --out build/compared
+    emulate compare 8c4eb2 77aa01 --out paper --format pdf --width 3.33in --font 8
     emulate compare --runtimes lab.yaml --set stop.updates=1000
     """
+    if prints != DEFAULT_PRINT and out is None:
+        raise click.UsageError("--format, --width and --font need --out, the folder of the figures")
     if file is not None:
         if run:
             raise click.UsageError("give either runs, or a scenario with --runtimes")
         from ..play.compare_runtimes import agree
 
-        agree(file, overrides, out, runs, as_json=as_json)
+        agree(file, overrides, out, runs, prints, as_json=as_json)
         return
     if not run:
         raise click.UsageError("Missing argument 'RUN...'.")
     if overrides:
         raise click.UsageError("--set needs --runtimes: finished runs cannot be changed")
-    _side_by_side(_distinct(run, runs), out, as_json=as_json)
+    _side_by_side(_distinct(run, runs), out, prints, as_json=as_json)
 
 
 def _distinct(names: tuple[str, ...], runs: Path) -> list[Path]:
@@ -75,7 +91,7 @@ def _distinct(names: tuple[str, ...], runs: Path) -> list[Path]:
     return [folder for _, folder in named.values()]
 
 
-def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> None:
+def _side_by_side(folders: list[Path], out: Path | None, prints: Printed, *, as_json: bool) -> None:
     comparing = analysis("pages.compare")
 
     with runs_readable():
@@ -83,8 +99,8 @@ def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> No
         with drawable(out):
             drawn = None
             if out:
-                with filling(out, page_files()):
-                    drawn = comparing.compare_html(compared, out)
+                with filling(out, page_files(prints.formats)):
+                    drawn = comparing.compare_html(compared, out, prints=as_print(prints))
     table = comparing.compare(compared)
     note = f"\n\ndrawn in {short(drawn)}" if drawn else ""
     emit(as_json, comparing.rows(table), lambda: click.echo(comparing.text(table) + note))

@@ -5,35 +5,45 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import EmulatorError, HostError
 from ...machine.made_files import require_picture
 from ...runs.folder import RunFolder, conductor, find, require_plain
+from ..options import DEFAULT_PRINT, Printed
 from .analysis_package import analysis
 
 if TYPE_CHECKING:
     from ...scenario.reading.plugin_files import KeptFigure
 
 
-def page(folder: Path, figures: "Sequence[KeptFigure]" = (), *, to_stderr: bool = False) -> None:
+def page(
+    folder: Path,
+    figures: "Sequence[KeptFigure]" = (),
+    prints: Printed = DEFAULT_PRINT,
+    *,
+    to_stderr: bool = False,
+) -> None:
     """Draw the report of the run in `folder` and print the path of the page."""
-    click.echo(f"{'report':<12} {short(draw(folder, figures))}", err=to_stderr)
+    click.echo(f"{'report':<12} {short(draw(folder, figures, prints))}", err=to_stderr)
 
 
-def draw(folder: Path, figures: "Sequence[KeptFigure]" = ()) -> Path:
+def draw(
+    folder: Path, figures: "Sequence[KeptFigure]" = (), prints: Printed = DEFAULT_PRINT
+) -> Path:
     """Draw the report of the run in `folder`, and return the path of the page.
 
-    It has the figures of the run's scenario, and `figures` of users beside them. Raises
-    EmulatorError if the folder cannot be read or written.
+    It has the figures of the run's scenario, and `figures` of users beside them; their files are
+    as `prints` says. Raises EmulatorError if the folder cannot be read or written.
     """
     from .own_figures import own_figures
 
     try:
         with runs_readable():
-            return Path(analysis("pages.report").report(folder, own_figures(folder, figures)))
+            own = own_figures(folder, figures)
+            return Path(analysis("pages.report").report(folder, own, as_print(prints)))
     except OSError as error:
         raise EmulatorError(f"cannot draw the report of {folder}: {error}") from error
 
@@ -108,10 +118,20 @@ def figure_drawn(file: Path, *, to_stderr: bool = False) -> Iterator[None]:
     click.echo(f"figure: {file}", err=to_stderr)
 
 
-def page_files() -> list[str]:
+def page_files(formats: Sequence[str] = DEFAULT_PRINT.formats) -> list[str]:
     """Return the names of the files of a comparison's page, drawn or not."""
+    return ["compare.html", *figure_files(formats)]
+
+
+def figure_files(formats: Sequence[str]) -> list[str]:
+    """Return the names of the files of all figures of a report, drawn or not."""
     name = analysis("pictures.drawing").name
-    return ["compare.html", *(f"{name(figure)}.png" for figure in analysis().FIGURES)]
+    return [f"{name(figure)}.{form}" for figure in analysis().FIGURES for form in formats]
+
+
+def as_print(prints: Printed) -> Any:
+    """Return `prints` as the analysis takes it."""
+    return analysis("pictures.picture_file").Print(*prints)
 
 
 def ended(name: str, runs: Path, *, trust: bool = False) -> Path:

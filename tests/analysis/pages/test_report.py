@@ -279,7 +279,7 @@ def test_the_documented_figure_joins_the_report(
     exec(re.findall(r"```python\n(.*?)```", text, re.S)[0], example.__dict__)
     run = read(Synthetic(devices=2, updates=150).write(tmp_path))
     table = example.table([run])
-    assert table["loss"].iloc[0] == run.records("update")["loss"][:100].median()
+    assert table["compute"].iloc[0] == run.records("update")["compute"][:100].median()
     assert len(drawing.render(example, example.table([run])).axes[0].lines) == 1
     assert example.table([]).empty
     monkeypatch.setattr(page, "FIGURES", (example,))
