@@ -21,6 +21,8 @@ its own layer and of the layers below it. `make layers` draws every import in do
 
 import ast
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -84,7 +86,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "learning/learners/staged_learner.py",
             "sweeps",
         },
-        *{"world/emulated_clock.py", "world/pace.py"},  # which the nodes of a run use
+        "world/emulated_clock.py",  # which the nodes of a run use
         *{"node/durable/durable_server.py", "node/reports.py", "transport/watch.py"},
         *{"machine/host.py", "node/fidelity/echo_wire.py"},
         *{f"runtimes/docker/engine/{name}.py" for name in ("cleanup", "exits")},
@@ -404,3 +406,20 @@ def test_text_is_utf_8_in_every_locale() -> None:
         if not any(keyword.arg == "encoding" for keyword in call.keywords)
     }
     assert unnamed == set()
+
+
+@pytest.mark.slow
+def test_no_package_imports_a_module_that_is_a_program_of_its_own() -> None:
+    """Such a module would be there twice, and Python warns of it in each process."""
+    programs = {
+        found
+        for path in FILES
+        for text in [path.read_text(encoding="utf-8")]
+        for found in re.findall(r'"-m",\s*"(emulator[\w.]*)"', text)
+        if not (ROOT / found.replace(".", "/") / "__main__.py").is_file()
+    }
+    assert len(programs) > 5
+    for program in sorted(programs):
+        package = program.rpartition(".")[0]
+        code = f"import sys, {package}; sys.exit({program!r} in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code]).returncode == 0, program

@@ -23,7 +23,6 @@ from ..schedules import Sequential
 from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD
 from ..units import Seconds, Share
 from ..world.cpu_quota import least_seconds
-from ..world.laws import Fixed, Uniform
 from .finding import Finding, StepTime, warning
 
 SYNCHRONIZATION = "training.synchronization"
@@ -101,7 +100,7 @@ def slow_starts(scenario: Scenario, timeout: float = GATHERING) -> list[Finding]
 def _warning(
     scenario: Scenario, group: Group, step: StepTime, patience: Seconds, carried: float
 ) -> str:
-    compute = scenario.mean_batches * step.seconds / group.core
+    compute = least_seconds(scenario.mean_batches * step.seconds, group.core)
     if compute + carried <= patience:
         return ""
     return (
@@ -131,7 +130,7 @@ def _left_out(scenario: Scenario, step: StepTime | None) -> Iterable[str]:
 
 
 def _update_times(scenario: Scenario, step: StepTime | None) -> dict[str, float]:
-    """Return a lower bound, in seconds, on a pull, a mini-batch and a push of a device, by group.
+    """Return the least seconds of a pull, mini-batches of the mean length, and a push, by group.
 
     Members of compute groups share a mini-batch. With a schedule that cuts messages, computing and
     transfers overlap: the longer of the two counts.
@@ -141,8 +140,11 @@ def _update_times(scenario: Scenario, step: StepTime | None) -> dict[str, float]
         share = training.synchronization.groups / len(scenario.nodes)
     bounds, times = lower_bounds(scenario), {}
     for group in scenario.devices:
-        compute = share * scenario.mean_batches * step.seconds / group.core if step else 0.0
-        parts = compute, bounds[group.name].seconds(share * training.batch_size)
+        work = share * scenario.mean_batches * step.seconds if step else 0.0
+        parts = (
+            least_seconds(work, group.core),
+            bounds[group.name].seconds(share * training.batch_size),
+        )
         times[group.name] = sum(parts) if training.cutting == Sequential() else max(parts)
     return times
 
@@ -212,16 +214,9 @@ def _least_work(scenario: Scenario, step: StepTime) -> float:
         or isinstance(training.synchronization, ComputeGroups)
     ):
         return 0.0
-    match scenario.virtual.step:
-        case None:
-            shortest = step.seconds
-        case Fixed(time) | Uniform((time, _)):
-            shortest = time
-        case _:
-            return 0.0
     if isinstance(training.split, Iid | Mixture | Shards):
-        return shortest * scenario.mean_batches
-    return shortest * training.local.batches(1, training.batch_size)  # a device may have so few
+        return step.least * scenario.mean_batches
+    return step.least * training.local.batches(1, training.batch_size)  # a device may have so few
 
 
 def _work(scenario: Scenario) -> str:

@@ -7,7 +7,7 @@ from itertools import chain
 from ..runs.conductor import certain_crash
 from ..scenario import Device, Scenario
 from ..scenario.reading.document import place
-from ..scenario.timeline.compiled import outages, verbs_of_faults
+from ..scenario.timeline.compiled import outages, presses
 from ..units import Bytes, Fraction, Seconds
 from ..world.faults import Scheduled
 from ..world.faults.availability import Availability
@@ -49,7 +49,7 @@ def endless_crashes(scenario: Scenario) -> list[Finding]:
 
 def scarce_memory(scenario: Scenario) -> Iterator[Finding]:
     """Refuse a fault of memory pressure that takes more than a device can give, once a group."""
-    if not _presses(scenario):
+    if not presses(scenario):
         return  # no need to compile the timeline, which may be long
     devices = {device.name: device for device in scenario.nodes}
     most: dict[str, tuple[float, Device]] = {}
@@ -75,10 +75,6 @@ def _pressing(scenario: Scenario, device: str, share: float) -> str:
         if float(getattr(entry.fault, "takes", -1)) == share and device in entry.names
     )
     return next(found, "faults")
-
-
-def _presses(scenario: Scenario) -> bool:
-    return any(row(verb).revives for verb in verbs_of_faults(scenario))
 
 
 def _dated(scenario: Scenario, devices: dict[str, Device]) -> Iterator[tuple[float, Device]]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from shutil import disk_usage
 from typing import Any, Literal, Self
 
@@ -12,6 +13,7 @@ from ..errors import EmulatorError, ScenarioError, unplaced
 from ..machine.host import Host
 from ..runs.data_split import DataSplit, split_data
 from ..scenario import Demand, Scenario, demand
+from ..world.laws import Fixed, Uniform
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,8 @@ class StepTime:
     seconds: float
     source: str
     """Where `seconds` comes from, for example `virtual.step` or a calibration."""
+    least: float
+    """The least seconds that a mini-batch may take."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +107,12 @@ class Situation:
         on: str,
         host: Host | None = None,
         split_by: Callable[[Scenario], DataSplit | None] = split_data,
+        runs: Path = Path(),
     ) -> None:
-        """`split_by` makes the data split. `host` is by default this host."""
+        """`split_by` makes the data split. `host` is by default this host. The folder `runs` is to
+        hold the run; it need not exist."""
         self.on, self._given, self._host, self._split_by = on, scenario, host, split_by
+        self._runs = runs
 
     @property
     def situation(self) -> Self:
@@ -131,7 +138,9 @@ class Situation:
     @cached_property
     def capacity(self) -> HostCapacity:
         """Cores, free memory and free disk space of the host."""
-        host, free = self.host, disk_usage(".").free
+        runs = self._runs.absolute()
+        there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
+        host, free = self.host, disk_usage(there).free
         return HostCapacity(host.cores, host.available, self.scenario.dilation, free)
 
     @cached_property
@@ -141,13 +150,19 @@ class Situation:
 
     @cached_property
     def step(self) -> StepTime | None:
-        """Time of a mini-batch, from `virtual.step` or this host's calibration; None: unknown."""
-        scenario = self.scenario
-        seconds = known_time(scenario, scenario.training.batch_size)
+        """Time of a mini-batch, from `virtual.step` in virtual time, or else this host's
+        calibration; None: unknown."""
+        scenario, assumed = self.scenario, self.on == "virtual"
+        size, law = scenario.training.batch_size, scenario.virtual.step
+        seconds = known_time(scenario, size, assumed=assumed)
         if seconds is None:
             return None
-        given = scenario.virtual.step is not None
-        return StepTime(seconds, "virtual.step" if given else "as calibrated on this host")
+        if law is None or not assumed:
+            return StepTime(seconds, "as calibrated on this host", seconds)
+        match law:
+            case Fixed(least) | Uniform((least, _)):
+                return StepTime(seconds, "virtual.step", least)
+        return StepTime(seconds, "virtual.step", 0.0)
 
     @property
     def trains(self) -> bool:

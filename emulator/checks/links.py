@@ -9,6 +9,7 @@ from ..shaping.playable_link import SLOWEST, out_of_bounds
 from ..units import Rate
 from ..world.laws import Fixed, Law, Uniform
 from ..world.links.link import ETHERNET, WAYS, Side
+from ..world.links.link_course import side_course
 from .finding import Finding, refusal, warning
 
 
@@ -48,13 +49,18 @@ def standing_clock(scenario: Scenario) -> Iterator[Finding]:
     for number, group in enumerate(scenario.devices):
         sides = (group.link.up, group.link.down, server.up, server.down)
         shared = all(name in scenario.bottleneck_of for name in group.names)
-        if not (shared or any(side.rate or side.delay or side.setup for side in sides)):
+        if not (shared or any(map(_always_takes_time, sides))):
             yield refusal(
                 "virtual.step",
                 f"is always 0s, and devices[{number}] has no link that takes time: "
                 "the clock would stand still: give a step, a rate, a delay or stop.updates",
             )
             return
+
+
+def _always_takes_time(side: Side) -> bool:
+    """Return whether a message on `side` takes time at each moment."""
+    return all(each.rate or each.delay or each.setup for each in side_course(side).sides)
 
 
 def _no_time(law: Law | None) -> bool:

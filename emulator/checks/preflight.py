@@ -10,6 +10,7 @@ lines, in `scenario/reading/`; keys that a runtime ignores stand in `scenario/un
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from pathlib import Path
 
 from ..errors import EmulatorError, ScenarioError, mistakes
 from ..machine.host import Host
@@ -109,18 +110,18 @@ CHECKS: tuple[Check, ...] = (
 
 def findings(situation: Situation, stages: Collection[str] = STAGES) -> Iterator[Finding]:
     """Yield the findings of all checks of `stages` in `situation`, in their order."""
-    decided = ""
+    decided: set[str] = set()
     for check in CHECKS:
         if situation.on not in check.runtimes or check.stage not in stages:
             continue
-        if decided == "platform" and check.stage == "host":
+        if "platform" in decided and check.stage == "host":
             continue  # a system without containers may lack what these checks ask
         for finding in check.findings(situation):
-            if finding.fatal and decided not in ("", check.stage):
-                continue
+            known = decided - {check.stage}
             if finding.fatal and check.stage in DECISIVE:
-                decided = check.stage
-            yield finding
+                decided.add(check.stage)
+            if not (finding.fatal and known):
+                yield finding
 
 
 @dataclass(frozen=True)
@@ -175,8 +176,11 @@ def preflight(
     return Preflight(found, None if any(each.fatal for each in found) else situation.split)
 
 
-def warnings(scenario: Scenario, on: str, host: Host | None = None) -> list[str]:
-    """Return the warnings for a run of `scenario` on `on`; neither data nor weights are read."""
+def warnings(scenario: Scenario, on: str, runs: Path = Path()) -> list[str]:
+    """Return the warnings for a run of `scenario` on `on` into a folder of `runs`.
+
+    Neither data nor weights are read.
+    """
     stages = [stage for stage in STAGES if stage != "data"]
-    found = findings(Situation(scenario, on, host), stages)
+    found = findings(Situation(scenario, on, runs=runs), stages)
     return [each.text for each in found if each.severity == "warning"]

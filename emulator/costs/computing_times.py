@@ -70,14 +70,14 @@ def times_known(scenario: Scenario) -> bool:
     return all(known(scenario, size) is not None for size in measured_sizes(scenario))
 
 
-def known_time(scenario: Scenario, examples: int) -> float | None:
+def known_time(scenario: Scenario, examples: int, *, assumed: bool = True) -> float | None:
     """Return the mean seconds of a mini-batch of `examples` on a whole core.
 
-    They come from `virtual.step`, or else from this host's cache of calibrations; None: from
-    neither.
+    They come from `virtual.step` if it may be `assumed`, or else from this host's cache of
+    calibrations; None: from neither.
     """
     training, virtual = scenario.training, scenario.virtual
-    if virtual.step is not None:
+    if assumed and virtual.step is not None:
         return virtual.time_of(examples, training.batch_size).mean
     if not isinstance(training.model, str):
         return None

@@ -4,7 +4,7 @@ Every estimate of a device's bytes and seconds is reckoned here, without other t
 the device. A message occupies its path for its set-up and its bytes at the pace of the slower link,
 and arrives after the delays of both links. The request for the next model leaves right behind the
 update: its delay passes while the update travels, and the server works on the update meanwhile.
-`lower_bounds` are of the least sizes, on links at their fastest moments.
+`lower_bounds` are of the least sizes, on links at their fastest moments, under faults too.
 """
 
 from collections.abc import Sequence
@@ -26,6 +26,7 @@ from ..layout import Layout
 from ..pulls import WholeModel, floats
 from ..scenario import Scenario
 from ..scenario.sections.training_section import TrainingSection
+from ..scenario.timeline.link_changes import links_of_groups
 from ..world.links.link import FRAME, Link, Side
 from ..world.links.link_course import side_course
 
@@ -132,7 +133,10 @@ def lower_bounds(scenario: Scenario, *, first: bool = False) -> dict[str, Exchan
         request=0.0,
     )
     server = _fastest(scenario.server.link)
-    return {g.name: Exchange(_fastest(g.link), server, sizes) for g in scenario.devices}
+    return {
+        name: Exchange(_fastest(*links), server, sizes)
+        for name, links in links_of_groups(scenario).items()
+    }
 
 
 def exchange_sizes(scenario: Scenario) -> ExchangeSizes:
@@ -207,20 +211,23 @@ def _within(path: LinkEstimate, rate: float) -> LinkEstimate:
     return LinkEstimate(path.setup, pace, path.delay)
 
 
-def _fastest(link: Link) -> Link:
-    return Link(up=_fastest_side(link.up), down=_fastest_side(link.down))
+def _fastest(*links: Link) -> Link:
+    """Return a link that no moment of any of `links` outruns."""
+    ups, downs = ([getattr(link, way) for link in links] for way in ("up", "down"))
+    return Link(up=_fastest_side(ups), down=_fastest_side(downs))
 
 
-def _fastest_side(side: Side) -> Side:
-    """Return a plain side with the largest rate and the least delay of the course of `side`.
+def _fastest_side(given: Sequence[Side]) -> Side:
+    """Return a plain side with the largest rate and the least delay of the courses of `given`.
 
     Jitter, losses and overtaking packets are left out: they may not fit to that rate and delay.
     """
-    if not side.changes:
-        return side
-    sides = side_course(side).sides
+    if len(given) == 1 and not given[0].changes:
+        return given[0]
+    sides = [each for side in given for each in side_course(side).sides]
     rates = [each.rate for each in sides if each.rate is not None]
     fastest = max(rates) if len(rates) == len(sides) else None
     least = min(each.delay for each in sides)
-    overhead = side.overhead if fastest is not None else 0
-    return Side(rate=fastest, delay=least, setup=side.setup, overhead=overhead)
+    overhead = min(side.overhead for side in given) if fastest is not None else 0
+    setup = min(side.setup for side in given)
+    return Side(rate=fastest, delay=least, setup=setup, overhead=overhead)

@@ -1,4 +1,4 @@
-"""Settings of this host's kernel, which are read here: TCP, open files, file systems in memory.
+"""Settings of this host's kernel: TCP, file systems in memory, and the limit of open files.
 
 A network namespace inherits the host's default congestion control of TCP. It may choose another
 control only from those that the host allows to processes without privileges

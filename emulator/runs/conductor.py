@@ -1,7 +1,7 @@
 """The conductor: plays a scenario on any runtime, and the protocols of runtimes and views.
 
-A run ends once all devices are gone for good, but for those with a crash and a boot in every
-iteration: such a device never sends an update.
+A run ends once every device is gone for good. A device that crashes and boots in each iteration
+counts as gone: it never sends an update.
 """
 
 import math

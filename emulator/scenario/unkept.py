@@ -21,6 +21,7 @@ from .model import Scenario
 from .reading.document import Address, place
 from .sections.devices import Section
 from .sections.training_section import begins_without_state
+from .timeline.compiled import presses
 
 MOST_SHOWN = 3
 """Largest number of places of a key that one line names."""
@@ -220,7 +221,13 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Bottleneck.members": KEPT,
     "DeviceProfile.name": KEPT,
     "DeviceProfile.cpu": KEPT,
-    "DeviceProfile.memory": (Unkept("virtual", "no device runs out of memory in virtual time"),),
+    "DeviceProfile.memory": (
+        Unkept(
+            "virtual",
+            "no device runs out of memory in virtual time without a fault that takes some",
+            lambda scenario, value: not presses(scenario),
+        ),
+    ),
     "FailureProfile.name": KEPT,
     "FailureProfile.faults": KEPT,
     "Link.up": KEPT,

@@ -1,4 +1,4 @@
-"""Process that plays one point of a sweep: `python -m emulator.sweeps.point_process SCRATCH`.
+"""Process that plays one point of a sweep: `python -m emulator.sweeps SCRATCH`.
 
 SCRATCH is the point's scratch folder: it holds the scenario, and the run folder is made there. The
 process reports to the sweep on standard output, in lines of JSON: progress now and then, the
@@ -27,7 +27,7 @@ from .point import Point
 from .table import facts
 
 SCENARIO = "scenario.yaml"
-PLAYING = (sys.executable, "-m", "emulator.sweeps.point_process")
+PLAYING = (sys.executable, "-m", "emulator.sweeps")
 
 _ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 EVERY = 0.25
@@ -198,7 +198,3 @@ def _end_with_parent() -> None:
     while os.read(0, 1):
         pass
     os._exit(1)
-
-
-if __name__ == "__main__":
-    main()

@@ -11,7 +11,7 @@ from ..errors import EmulatorError
 from . import table
 from .point import Finished, Point
 from .point_process import PLAYING, Process, ended
-from .preparation import prepare
+from .preparation import prepare, require
 from .sweep_folder import SweepFolder, opened
 
 ENDS = ("success", "failed")
@@ -84,6 +84,8 @@ def sweep(
     labels = [point.label for point in points]
     if repeated := sorted({label for label in labels if labels.count(label) > 1}):
         raise ValueError(f"two points are called {repeated[0]!r}")
+    if not out.exists():  # a refused sweep makes none
+        require(points)
     with opened(out) as folder:
         playing = _Sweep(points, folder, cores, view, command)
         folder.describe(points, about or {})

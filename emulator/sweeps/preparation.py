@@ -18,9 +18,15 @@ from .point import Point
 def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenario]:
     """Return the scenarios of `points` as virtual time will play them, in their order.
 
-    Raises an error with the refusals of all points and their labels, before anything is measured.
-    `tell` takes progress messages.
+    Raises an error with the refusals of all points before anything is measured. `tell` takes
+    progress messages.
     """
+    require(points)
+    return [_resolved(point.scenario, tell) for point in points]
+
+
+def require(points: Sequence[Point]) -> None:
+    """Raise an error with the refusals of all `points` and their labels, if there are any."""
     refusals: dict[str, EmulatorError] = {}
     labels: dict[str, list[str]] = {}
     split = _Splits()
@@ -30,7 +36,6 @@ def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenar
             labels.setdefault(str(error), []).append(point.label)
     told = (_labelled(error, first_of(labels[text], 1)) for text, error in refusals.items())
     refuse(told, heading="")
-    return [_resolved(point.scenario, tell) for point in points]
 
 
 def _labelled(error: EmulatorError, label: str) -> EmulatorError:

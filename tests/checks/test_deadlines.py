@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulator.checks.deadlines import late_groups, slow_starts, too_short
-from emulator.checks.finding import StepTime
+from emulator.checks.finding import Situation, StepTime
 from emulator.codecs import Dense
 from emulator.core.server.parameter_server import GATHERING
 from emulator.costs import calibration
@@ -31,7 +31,7 @@ devices:
 
 
 def warnings(*overrides: str, step: float = 0.03) -> list[str]:
-    result = late_groups(loads(PIS, overrides), StepTime(step, "virtual.step"))
+    result = late_groups(loads(PIS, overrides), StepTime(step, "virtual.step", step))
     assert not any(item.fatal for item in result)
     return [item.text for item in result]
 
@@ -76,17 +76,18 @@ def test_check_takes_the_step_from_the_scenario_or_the_calibration(
     file = tmp_path / "pis.yaml"
     file.write_text(PIS)
 
-    def told(*overrides: str) -> str:
-        said = emulate("check", "--json", file, *overrides)
+    def told() -> str:
+        said = emulate("check", "--json", file)
         assert said.code == 0
         return " ".join(item["text"] for item in said.json["shortfalls"])
 
-    assert "longer than patience 5min" in told()
-    unknown = ("--set", "virtual={}")
-    assert "`emulate calibrate FILE` measures how long a mini-batch takes" in told(*unknown)
+    (late,) = late_groups(loads(PIS), Situation(loads(PIS), "virtual").step)
+    assert "(virtual.step)" in late.text and "longer than patience 5min" in late.text
+    # containers take the time that they take
+    assert "`emulate calibrate FILE` measures how long a mini-batch takes" in told()
     step = LogNormal((Seconds(0.03), 0.1))
     store(replace(FOUND, model="mnist-cnn", codec=calibration.described(Dense()), step=step))
-    assert "(as calibrated on this host)" in told(*unknown)
+    assert "(as calibrated on this host)" in told()
 
 
 LORA = """
@@ -114,7 +115,7 @@ CUT = (
     ],
 )
 def test_a_run_that_no_update_can_reach_is_told(overrides: tuple[str, ...], takes: str) -> None:
-    (warning,) = too_short(loads(LORA, overrides), StepTime(0.03, "virtual.step"))
+    (warning,) = too_short(loads(LORA, overrides), StepTime(0.03, "virtual.step", 0.03))
     assert not warning.fatal
     assert f"the first update of far takes {takes}" in warning.text
 
@@ -138,7 +139,49 @@ def test_a_run_that_no_update_can_reach_is_told(overrides: tuple[str, ...], take
     ],
 )
 def test_a_run_with_an_update_in_time_is_not(overrides: tuple[str, ...]) -> None:
-    assert too_short(loads(LORA, overrides), StepTime(0.03, "virtual.step")) == []
+    scenario = loads(LORA, overrides)
+    step = Situation(scenario, "virtual").step or StepTime(0.03, "as calibrated on this host", 0.03)
+    assert too_short(scenario, step) == []
+
+
+def test_containers_take_no_time_that_virtual_time_assumes() -> None:
+    scenario = loads(LORA, ("virtual={step: 1h}", "devices[0].link=fios", "stop.time=30min"))
+    assert Situation(scenario, "docker").step is None
+    assert too_short(scenario, Situation(scenario, "docker").step) == []
+    assert too_short(scenario, Situation(scenario, "virtual").step)
+
+
+FASTER = "[{kind: degrade, at: 1s, nodes: [far-0], link: fios}]"
+"""A fault that makes a link faster."""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        f"faults={FASTER}",
+        "devices[0].failures=[{name: f, faults: [{kind: degrade, at: 1s, link: fios}]}]",
+    ],
+)
+def test_a_link_that_a_fault_makes_faster_counts_as_the_faster(fault: str) -> None:
+    scenario = loads(LORA, (fault,))
+    assert too_short(loads(LORA), None) and too_short(scenario, None) == []
+
+
+def test_a_quota_s_budget_refills_while_a_device_waits_for_messages() -> None:
+    """A step of 9 ms under a quota of 10 % takes 9 ms: the budget is 10 ms in each period."""
+    far = "{up: {delay: 100ms}, down: {delay: 100ms}}"
+    scenario = loads(
+        LORA,
+        (
+            "training={dataset: digits, model: digits-mlp, codec: dense, "
+            "synchronization: {kind: barrier, patience: 60ms}}",
+            "stop={updates: 9}",
+            f"devices=[{{name: slow, profile: {{cpu: 10%}}, link: {far}}}, "
+            f"{{name: fast, link: {far}}}]",
+        ),
+    )
+    assert late_groups(scenario, StepTime(0.009, "virtual.step", 0.009)) == []
+    assert late_groups(scenario, StepTime(0.09, "virtual.step", 0.09))
 
 
 def beginning(*devices: str) -> Scenario:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import emulator
-from emulator.checks import this_host
+from emulator.checks import finding, this_host
 from emulator.checks.finding import Finding, Situation
+from emulator.checks.links import standing_clock
 from emulator.checks.preflight import (
     CHECKS,
     DECISIVE,
@@ -161,7 +162,9 @@ PROVOKED: dict[str, Provoked] = {
         "virtual",
     ),
     "late_groups": Provoked("is unknown on this host", ("training.algorithm=fedavg",)),
-    "too_short": Provoked("too short for any update", ("stop.time=50ms", "virtual.step=1s")),
+    "too_short": Provoked(
+        "too short for any update", ("stop.time=50ms", "virtual.step=1s"), "virtual"
+    ),
     "unfit_optimizer": Provoked(
         "presumes sgd",
         ("training={dataset: digits, model: digits-mlp, codec: dgc, optimizer: adam}",),
@@ -245,6 +248,47 @@ def test_errors_after_a_decisive_stage_say_nothing_new(monkeypatch: pytest.Monke
     assert not [
         *findings(Situation(small(overrides=("virtual.step=1s",)), "virtual", split_by=NO_SPLIT))
     ]
+
+
+def test_a_system_without_containers_is_asked_nothing_that_only_those_with_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not even where the model is refused already."""
+
+    def unknown(*asked: object) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(this_host, "lacks_containers", lambda: "no containers")
+    monkeypatch.setattr(kernel, "congestion_refusal", unknown)
+    scenario = small(overrides=(TABLE, "virtual.step=1s", "tcp.congestion=bbr"))
+    found = [*findings(Situation(scenario, "docker", HOST, NO_SPLIT))]
+    assert len([each for each in found if each.fatal]) == 1
+
+
+def test_the_disk_is_that_of_the_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[Path] = []
+    free = SimpleNamespace(free=7)
+    monkeypatch.setattr(finding, "disk_usage", lambda folder: asked.append(folder) or free)
+    for runs in (tmp_path, tmp_path / "not" / "yet"):
+        assert Situation(small(), "docker", HOST, NO_SPLIT, runs).capacity.disk == 7
+    assert asked == [tmp_path, tmp_path]
+
+
+STANDING = ("virtual={learner: none, step: 0s, boot: 0s}", "stop={time: 5s}")
+
+
+@pytest.mark.parametrize(
+    "link, stands",
+    [
+        ("{up: {steps: [{at: 0s, rate: 1mbit}]}}", False),
+        ("{up: {steps: [{at: 0s, rate: 1mbit}, {at: 1s, delay: 2ms}]}}", False),
+        ("{up: {steps: [{at: 1s, rate: 1mbit}]}}", True),
+        ("{up: {delay: 1ms, steps: [{at: 1s, delay: 0ms}]}}", True),
+    ],
+)
+def test_a_link_that_changes_takes_time_if_it_does_at_each_moment(link: str, stands: bool) -> None:
+    scenario = small(overrides=(*STANDING, f"devices=[{{name: one, link: {link}}}]"))
+    assert bool([*standing_clock(scenario)]) == stands
 
 
 def test_a_refusal_is_an_error_of_its_kind_with_its_place() -> None:

@@ -137,4 +137,4 @@ def test_a_lower_bound_takes_the_best_moment_of_a_link_with_any_keys(keys: str) 
     paid = 1522 / 1514 if "overhead" in keys else 1.0
     assert up.delay == pytest.approx(0.009) and up.setup == pytest.approx(0.008)
     assert lower_bounds(loads(SCENARIO))["home"].up.pace >= up.pace
-    assert _fastest_side(loads(plain).devices[0].link.up).net_rate == pytest.approx(4e6 / paid)
+    assert _fastest_side([loads(plain).devices[0].link.up]).net_rate == pytest.approx(4e6 / paid)

@@ -70,6 +70,15 @@ def test_a_fault_that_changes_nothing_is_told(fault: str, more: str, told: str) 
     assert "".join(map(str, unkept(scenario, "virtual"))) == told
 
 
+def test_a_memory_counts_in_virtual_time_where_a_fault_takes_some() -> None:
+    kept = ("devices[0].profile={memory: 200MiB}",)
+    fault = "faults=[{kind: memory, nodes: all, at: 1s, takes: 70%}]"
+    assert [key for each in unkept(small(overrides=kept), "virtual") for key in each.keys] == [
+        "devices[0].profile.memory"
+    ]
+    assert not unkept(small(overrides=(*kept, fault)), "virtual")
+
+
 @pytest.mark.parametrize(
     ("override", "on", "keys"),
     [

@@ -153,6 +153,7 @@ def test_what_takes_data_to_see_is_seen_before_anything_is_played(
         "devices[0].count=40,seed=4",
     ]
     assert played() == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_any_point_refuses_is_said_before_a_step_is_measured(

@@ -42,7 +42,8 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     of an update, the demand for cores and memory beside the host's, the keys that the runtime
     ignores, and each reason for which `emulate run` would refuse the scenario. Reasons that lie in
     the Docker engine are shown by `emulate doctor` instead. The exit code is 2 if the file has
-    mistakes, which are listed with their places, and 1 if this host cannot carry the scenario.
+    mistakes, which are listed with their places, or if no run begins as it is written, and 1 if
+    this host cannot carry the scenario.
 
     The Python files that FILE names run on this host, with your rights. With --no-code none runs:
     plugins are left out, a shipped model and shipped data stand for those that a function makes,
@@ -50,7 +51,8 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
 
     In JSON every quantity is a number: times in seconds, rates in bits per second, memory in bytes,
     CPU shares in cores, other shares from 0 to 1; null means no rate or no quota. For a file with
-    mistakes the JSON has only `mistakes`, each with `file`, `line`, `place` and `message`.
+    mistakes the JSON has only `mistakes`, each with `file`, `line`, `place` and `message`; reasons
+    of a runtime are in `refusals`.
 
     \b
     emulate check lab.yaml

@@ -49,7 +49,7 @@ def agree(
     scenario = load(file, overrides)
     refuse(why for on in ("docker", "virtual") for why in preflight(scenario, on).refusals)
     require()
-    warn(text for on in ("docker", "virtual") for text in warnings(scenario, on))
+    warn(text for on in ("docker", "virtual") for text in warnings(scenario, on, runs))
     before = _calibrate(scenario) if scenario.virtual.open else None
     with _alongside(scenario, before.median) if before else nullcontext() as meter:
         folders = {"docker": _play(scenario, "docker", runs, as_json=as_json)}

@@ -42,7 +42,7 @@ def play_run(
         scenario = load(Path(scenario), overrides(changes))
     elif changes:
         raise ValueError("set= changes a file: give the scenario's path, or load it with overrides")
-    warned = tuple(warnings(scenario, on))
+    warned = tuple(warnings(scenario, on, runs))
     with interruptible():
         folder, summary = play(scenario, runs, ProgressView(progress))
     return Run(folder, summary, warned)

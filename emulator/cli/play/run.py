@@ -99,7 +99,7 @@ def run(
 
     scenario = load(file, overrides)
     replayed = None if replay is None else read_replay(ended(replay, runs))
-    warn(warnings(scenario if replayed is None else replayed.of(scenario), on))
+    warn(warnings(scenario if replayed is None else replayed.of(scenario), on, runs))
     folder, summary = watched(
         *(scenario, on, runs),
         to_stderr=as_json,

@@ -167,7 +167,7 @@ def tune(
     scenario = load(file, overrides if seed is None else (*overrides, f"seed={seed}"))
     options = TuneOptions(**choices)
     check(scenario, options)
-    warn(warnings(scenario, on))
+    warn(warnings(scenario, on, runs))
     play = player(on, shaping)
     out = out or runs / "tune" / _folder_name(
         scenario, options, " ".join(filter(None, (on, shaping)))

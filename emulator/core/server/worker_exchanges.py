@@ -34,7 +34,7 @@ from .staging import Staging
 
 @dataclass(frozen=True)
 class ServerParts:
-    """The parts of a server that its plan chooses, made by `assembly.server_parts`."""
+    """The parts of a server that its plan chooses, made by `assembly.server`."""
 
     layout: Layout
     """Layout of what devices hold: the model, or its layers before a cut."""

@@ -184,6 +184,11 @@ def verbs_of_faults(scenario: Scenario) -> set[str]:
     return {entry.fault.begin("").verb for entry in scenario.targets_of_faults.entries()}
 
 
+def presses(scenario: Scenario) -> bool:
+    """Return whether a fault of `scenario` takes memory of a device."""
+    return any(verbs.row(verb).revives for verb in verbs_of_faults(scenario))
+
+
 def horizon(scenario: Scenario) -> float:
     """Return the emulated second at which the plan ends: `stop.time`, or else `HORIZON`."""
     return HORIZON if scenario.stop.time is None else float(scenario.stop.time)

@@ -79,15 +79,10 @@ def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
     Devices whose links never change have no entry. Of a link with steps or a trace the slowest
     link counts, as `link_course.slowest` says.
     """
-    aimed = [
-        (setting, frozenset(scenario.targets_of_faults.aimed(index)))
-        for index, fault in enumerate(scenario.faults)
-        if (setting := _setting(fault)) is not None
-    ]
+    aimed = _aimed(scenario)
     links: dict[str, tuple[Link, ...]] = {}
     for group in scenario.devices:
-        entries = [entry for profile in group.failures for entry in profile.faults]
-        own = [setting for entry in entries if (setting := _setting(entry)) is not None]
+        own = _own(group)
         if not (own or aimed or group.link.changes):
             continue
         link = slowest(group.link)
@@ -98,6 +93,31 @@ def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
             if found:
                 links[name] = found
     return links
+
+
+def links_of_groups(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
+    """Return, by group, the link of its devices, then those that faults may make of it."""
+    aimed = _aimed(scenario)
+    found = {}
+    for group in scenario.devices:
+        settings = [*_own(group), *(each for each, names in aimed if names & {*group.names})]
+        found[group.name] = (group.link, *_links(group.link, settings))
+    return found
+
+
+def _aimed(scenario: Scenario) -> list[tuple[Setting, frozenset[str]]]:
+    """Return the settings with which the faults of `scenario` change links, with the devices."""
+    return [
+        (setting, frozenset(scenario.targets_of_faults.aimed(index)))
+        for index, fault in enumerate(scenario.faults)
+        if (setting := _setting(fault)) is not None
+    ]
+
+
+def _own(group: Group) -> list[Setting]:
+    """Return the settings with which the failure profiles of `group` change links."""
+    entries = [entry for profile in group.failures for entry in profile.faults]
+    return [setting for entry in entries if (setting := _setting(entry)) is not None]
 
 
 def _setting(fault: Scheduled) -> Setting | None:

@@ -12,7 +12,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .grids import COLD, FIRST_RATES, STEADY, Setting, divisors, first_grid, halved, later_grid
+from ...costs.prediction import divisors
+from .grids import COLD, FIRST_RATES, STEADY, Setting, first_grid, halved, later_grid
 from .search import Decision, Request, Trial, TrialResult, search
 
 PROBE = 1.0

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ...costs.prediction import divisors
 from ...scenario import Scenario
 from ...world.stop_conditions import SCORED
 from ..point import Finished, Point
 from .algorithm_one import TuningState
-from .grids import FIRST_MOMENTUM, Setting, divisors, full_grid
+from .grids import FIRST_MOMENTUM, Setting, full_grid
 from .trial_journal import TrialJournal
 from .trial_ledger import TrialLedger
 from .trial_players import with_setting

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from ...costs.prediction import divisors
+
 
 class Setting(NamedTuple):
     """A number of compute groups g with a learning rate η and an explicit momentum μ."""
@@ -13,11 +15,6 @@ class Setting(NamedTuple):
 
     def __str__(self) -> str:
         return f"g={self.groups} rate={self.rate:.4g} momentum={self.momentum:g}"
-
-
-def divisors(devices: int) -> list[int]:
-    """Return the numbers of equal groups that `devices` devices can form, in ascending order."""
-    return [groups for groups in range(1, devices + 1) if devices % groups == 0]
 
 
 def halved(groups: int, devices: int) -> int:

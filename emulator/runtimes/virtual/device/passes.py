@@ -192,11 +192,6 @@ class Passes:
         self._computed = 0.0  # seconds of this iteration's passes so far
         self._ticket: int | None = None  # of the last pull
 
-    @property
-    def share(self) -> float:
-        """Part of a step that the layers of the device take."""
-        return sum(self._times.forward) + sum(self._times.backward)
-
     def sent(self, message: Request, size: int, now: float) -> None:
         """Observe a `message` of `size` bytes that was given to the link."""
         if self.scheduler is None:

@@ -52,7 +52,7 @@ def warned(text: str) -> list[str]:
     scenario = loads(text)
     given = scenario.virtual.step
     assert given is not None
-    step = StepTime(given.mean, "virtual.step")
+    step = StepTime(given.mean, "virtual.step", given.mean)
     return [item.text for item in late_groups(scenario, step)]
 
 
