@@ -60,7 +60,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {
-        *{"core", "node", "log", "transport", "sweeps/studies/entries.py"},
+        *{"core", "node", "log", "transport"},
         *{"plugins/stateful.py", "modulation/history.py"},  # values that wait in a state
     },
     "socket": {

@@ -1,4 +1,4 @@
-"""The process that plays one point of a sweep: `python -m emulator.sweeps SCRATCH`."""
+"""The process that plays points of a sweep: `python -m emulator.sweeps SCRATCH…`."""
 
 from .point_process import main
 

@@ -20,6 +20,10 @@ from ..scenario import Override, Scenario, dump, load
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=,%+\[\]-]")
 _LONGEST = 200
 """Longest name of a folder in characters; file systems allow 255."""
+_UPDATES = 1000
+"""Updates that a run counts for if it has no largest number."""
+_WITHOUT_LEARNER = 1000
+"""Parameters that a model counts for if nothing learns: its size costs no time then."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,16 @@ class Point:
     scenario: Scenario
     values: Mapping[str, str] = field(default_factory=dict)
     """Values that distinguish the point from others: the first columns of the table."""
+    short: bool = False
+    """Whether the run takes so little time that it shares a process with others."""
+
+    @cached_property
+    def work(self) -> float:
+        """Work of the run, in updates × parameters, as far as it ends by a number of updates."""
+        scenario = self.scenario
+        learns = scenario.virtual.learner != "none"
+        size = scenario.training.layout.size if learns else _WITHOUT_LEARNER
+        return (scenario.stop.updates or _UPDATES) * float(size)
 
     @cached_property
     def sources(self) -> PluginSources:

@@ -1,21 +1,24 @@
-"""Process that plays one point of a sweep: `python -m emulator.sweeps SCRATCH`.
+"""Process that plays points of a sweep: `python -m emulator.sweeps SCRATCH…`.
 
-SCRATCH is the point's scratch folder: it holds the scenario, and the run folder is made there. The
+SCRATCH is a point's scratch folder: it holds the scenario, and the run folder is made there. Points
+of several folders are played one after the other, which saves the start of a process for each. The
 process reports to the sweep on standard output, in lines of JSON: progress now and then, the
-results at the end. The process ends when its standard input closes, which happens when the sweep
-ends for any reason, `kill -9` included.
+results at the end of a point. The process ends when its standard input closes, which happens when
+the sweep ends for any reason, `kill -9` included.
 """
 
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import errors
 from ..errors import EmulatorError
@@ -36,24 +39,49 @@ _OUTPUT_TAIL = 4000
 """Last characters of a dead process's output that its error message repeats."""
 
 
-class Process:
-    """Process that plays a point in the folder `scratch`, and ends with this process at the
-    latest."""
+class Task(NamedTuple):
+    """A point to play in the folder `scratch`."""
 
-    def __init__(
-        self, point: Point, scenario: Scenario, scratch: Path, command: Sequence[str] = PLAYING
-    ) -> None:
-        """Start the process. `scenario` is the point's, completed by `preparation.prepare`."""
-        self.point, self.scratch = point, scratch
-        self.updates, self.at, self.step = 0, 0.0, "starting"
-        self._last: dict[str, Any] = {}
-        self._half = b""
-        # the files of users may change while the point waits
+    point: Point
+    scenario: Scenario
+    """The point's scenario, completed by `preparation.prepare`."""
+    scratch: Path
+
+    def write(self) -> None:
+        """Write the scenario and the sources of users, whose files may change meanwhile."""
+        point, scratch = self.point, self.scratch
         point.sources.write(scratch)
-        (scratch / SCENARIO).write_text(kept_scenario(scenario, point.sources), encoding="utf-8")
+        text = kept_scenario(self.scenario, point.sources)
+        (scratch / SCENARIO).write_text(text, encoding="utf-8")
+
+
+class Played(NamedTuple):
+    """A point that has been played, with its new run folder and the facts of the run."""
+
+    point: Point
+    folder: Path
+    facts: dict[str, Any]
+
+
+class Process:
+    """Process that plays points one after the other, and ends with this process at the latest."""
+
+    def __init__(self, tasks: Sequence[Task], command: Sequence[str] = PLAYING) -> None:
+        """Start the process for `tasks`, at least one."""
+        self._waiting = deque(task.point for task in tasks)
+        self.updates, self.at, self.step = 0, 0.0, "starting"
+        self.over = False
+        """Whether the process has ended, after its last point."""
+        self._error: dict[str, str] = {}
+        self._half = b""
+        self._scratch = [task.scratch for task in tasks]
+        self._printed = self._scratch[0] / "printed.log"
+        """File with the standard error of the process."""
+        for task in tasks:
+            task.write()
         with self._printed.open("wb") as printed:
             self._child = subprocess.Popen(
-                [*command, str(scratch)],
+                [*command, *map(str, self._scratch)],
                 stdin=subprocess.PIPE,  # never written to: it closes when this process ends
                 stdout=subprocess.PIPE,
                 stderr=printed,
@@ -66,61 +94,78 @@ class Process:
         assert self._child.stdout
         return self._child.stdout.fileno()
 
-    def hear(self) -> bool:
-        """Read the reports that have arrived; block until there are any. Return False at their
-        end."""
-        data = os.read(self.fileno(), 1 << 16)
-        *lines, self._half = (self._half + data).split(b"\n")
-        for line in lines:
-            self._keep_report(json.loads(line))
-        return bool(data)
+    def hear(self) -> list[Played]:
+        """Read the reports that have arrived, and return the points played since the last call.
 
-    def _keep_report(self, report: dict[str, Any]) -> None:
-        """Keep the latest report."""
-        self._last = report
+        Blocks until there is a report, or the process has ended. Raises the error of a process that
+        has ended before its last point.
+        """
+        data = os.read(self.fileno(), 1 << 16)
+        if not data:
+            self.over = True
+            if self._waiting:
+                raise self._failure()
+        *lines, self._half = (self._half + data).split(b"\n")
+        played = (self._take(json.loads(line)) for line in lines)
+        return [point for point in played if point]
+
+    def _take(self, report: dict[str, Any]) -> Played | None:
+        """Keep the progress or the error of `report`; return the point that it says is played."""
+        if "facts" in report:
+            self.updates, self.at, self.step = 0, 0.0, "starting"
+            return Played(self._waiting.popleft(), Path(report["folder"]), report["facts"])
+        if "error" in report:
+            self._error = report
         self.step = report.get("step", "")
         self.updates, self.at = report.get("updates", self.updates), report.get("at", self.at)
+        return None
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """Points that are not played yet, the one in play first."""
+        return self._waiting
 
     @property
     def share(self) -> float:
-        """Share of the run that is done, from 0 to 1, as far as a stop condition tells."""
-        stop = self.point.scenario.stop
+        """Share of the point in play that is done, from 0 to 1, as far as a stop condition
+        tells."""
+        if not self._waiting:
+            return 1.0
+        stop = self._waiting[0].scenario.stop
         by_updates = self.updates / stop.updates if stop.updates else 0.0
         by_time = self.at / stop.time if stop.time else 0.0
         return min(1.0, max(by_updates, by_time, 0.0))
 
-    def result(self) -> tuple[Path, dict[str, Any]]:
-        """Return the run folder and its facts, or raise the process's error."""
+    def _failure(self) -> EmulatorError:
+        """Return the error that ended the process, once it has ended."""
         code = self._child.wait()
-        if "facts" in self._last:
-            return Path(self._last["folder"]), self._last["facts"]
-        if "error" in self._last:
-            error = getattr(errors, self._last["error"], EmulatorError)(self._last["message"])
+        if self._error:
+            kind = getattr(errors, self._error["error"], EmulatorError)
+            error: EmulatorError = kind(self._error["message"])
         else:
             ending = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-            printed = self._printed.read_text(errors="replace", encoding="utf-8")[
-                -_OUTPUT_TAIL:
-            ].strip()
-            error = EmulatorError(f"the process that played a point {ending}\n{printed}".strip())
-        error.add_note(f"the point is {self.point.label}")
-        raise error
+            printed = self._printed.read_text(errors="replace", encoding="utf-8")
+            tail = printed[-_OUTPUT_TAIL:].strip()
+            error = EmulatorError(f"the process that played a point {ending}\n{tail}".strip())
+        error.add_note(f"the point is {self._waiting[0].label}")
+        return error
 
     def end(self) -> None:
-        """Kill the process if it still lives; an unfinished point does not count."""
+        """Kill the process if it still lives, and remove the scratch folders of its points.
+
+        An unfinished point does not count.
+        """
         self._child.kill()
         with self._child:  # closes its pipes and waits for it
             pass
-
-    @property
-    def _printed(self) -> Path:
-        """File with the standard error of the process."""
-        return self.scratch / "printed.log"
+        for scratch in self._scratch:
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
-def ended(playing: Iterable[Process]) -> list[Process]:
-    """Read the reports of `playing` for up to `EVERY` seconds; return those that have ended."""
-    heard, _, _ = select.select([*playing], [], [], EVERY)
-    return [process for process in heard if not process.hear()]
+def heard(playing: Iterable[Process]) -> list[Process]:
+    """Return the processes with reports to `hear`, after up to `EVERY` seconds."""
+    ready, _, _ = select.select([*playing], [], [], EVERY)
+    return ready
 
 
 # -- within the process -------------------------------------------------------------------------
@@ -166,16 +211,16 @@ def virtually(scenario: Scenario, scratch: Path, view: RunView) -> Path:
 
 
 def main(play: Play = virtually) -> None:
-    """Play the point in the folder `sys.argv[1]`; report its results or its error."""
+    """Play the points in the folders of `sys.argv`; report their results, or the first error."""
     say = _channel()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    scratch = Path(sys.argv[1])
-    try:
-        folder = play(load(scratch / SCENARIO), scratch, _ProgressReport(say))
-        say({"folder": str(folder), "facts": facts(folder)})
-    except EmulatorError as error:
-        say({"error": type(error).__name__, "message": str(error)})
-        sys.exit(1)
+    for scratch in map(Path, sys.argv[1:]):
+        try:
+            folder = play(load(scratch / SCENARIO), scratch, _ProgressReport(say))
+            say({"folder": str(folder), "facts": facts(folder)})
+        except EmulatorError as error:
+            say({"error": type(error).__name__, "message": str(error)})
+            sys.exit(1)
 
 
 def _channel() -> Callable[[dict[str, Any]], None]:

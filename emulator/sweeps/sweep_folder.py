@@ -1,85 +1,28 @@
-"""Folder of a sweep: finished points appear in it complete; unfinished ones never count.
-
-A note beside a finished point's run has the scenario's digest, the results, and digests of the
-files. It also holds its own digest, so that damage is seen before a point counts as finished.
-"""
+"""Folder of a sweep: finished points appear in it complete; unfinished ones never count."""
 
 import fcntl
-import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from ..errors import EmulatorError, HostError
+from ..errors import EmulatorError, HostError, counted
 from ..machine.cache import made_again
-from ..machine.made_files import claim, file_sha256
+from ..machine.made_files import claim
 from ..runs.results import write_json
+from .deciding_code import Code, code_of, deciding_code, differences
+from .finished_points import FinishedPoints
 from .point import Finished, Point
+from .point_note import NOTE, DamagedError, copy_note, read_note, verify_note, write_note
 
-NOTE = "point.json"
-
-_TYPES = {"label": str, "digest": str, "facts": dict}
-
-
-class DamagedError(Exception):
-    """The note, or a file named in the note, has changed since it was written."""
-
-
-def write_note(folder: Path, label: str, digest: str, facts: Mapping[str, Any]) -> None:
-    """Write the note of the run in `folder`; no file may be added or changed afterwards."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    note = {
-        "label": label,
-        "digest": digest,
-        "facts": facts,
-        "files": {path.relative_to(folder).as_posix(): file_sha256(path) for path in files},
-    }
-    write_json(folder / NOTE, {**note, "sum": _own_sum(note)})
-
-
-def read_note(folder: Path) -> dict[str, Any] | None:
-    """Return the note in `folder`, or None without a note. Raises DamagedError.
-
-    Notes of earlier versions have no digests, and are accepted.
-    """
-    try:
-        note = json.loads((folder / NOTE).read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, RecursionError) as error:
-        raise DamagedError(f"{NOTE}: {error}") from error
-    if not isinstance(note, dict):
-        raise DamagedError(f"{NOTE}: a {type(note).__name__} where a mapping was expected")
-    own_digest = note.pop("sum", None)
-    if own_digest is not None and own_digest != _own_sum(note):
-        raise DamagedError(f"{NOTE} does not have its SHA-256")
-    for key, kind in _TYPES.items():
-        if not isinstance(note.get(key), kind):
-            raise DamagedError(f"{NOTE}: no {key}")
-    return note
-
-
-def verify_note(folder: Path, note: Mapping[str, Any]) -> None:
-    """Raise DamagedError if a file that `note` names has changed."""
-    for name, expected in note.get("files", {}).items():
-        try:
-            actual = file_sha256(folder / name)
-        except OSError as error:
-            raise DamagedError(f"{name}: {error.strerror}") from error
-        if actual != expected:
-            raise DamagedError(f"{name} does not have its SHA-256")
-
-
-def _own_sum(note: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the note's canonical JSON."""
-    return sha256(json.dumps(note, sort_keys=True).encode()).hexdigest()
+OTHER_CODE = "other-code"
+"""Folder inside the sweep's for points that other code has played."""
 
 
 @dataclass(frozen=True)
@@ -94,50 +37,86 @@ class SweepFolder:
         write_json(self.path / "sweep.json", {**about, "points": folders})
 
     def finished(self, points: Sequence[Point]) -> list[Finished]:
-        """Return the finished ones among `points`; damaged points are put aside, with a warning.
+        """Return the finished ones among `points`.
 
-        Raises EmulatorError if the folder of a point holds another scenario's result, which is not
-        removed.
+        Points that are damaged, or were played by other code, are put aside, with a line on
+        standard error. Raises EmulatorError if the folder of a point holds another scenario's
+        result, which is not removed.
         """
         finished, foreign = [], []
+        outdated: dict[Path, Code] = {}
+        now = deciding_code()
         for point in points:
             folder = self._final_folder(point)
             try:
-                written = read_note(folder)
-                if written and written["digest"] == point.digest:
-                    verify_note(folder, written)
-                    finished.append(_finished(point, folder, written["facts"]))
-                elif folder.exists():
-                    foreign.append(str(folder))
+                note = read_note(folder)
+                if note is None or note["digest"] != point.digest:
+                    foreign += [str(folder)] * folder.exists()
+                elif (code := code_of(note)) != now:
+                    outdated[folder] = code
+                else:
+                    verify_note(folder, note)
+                    finished.append(_finished(point, folder, note["facts"]))
             except DamagedError as damage:
-                made_again(folder, str(damage), kept=self._put_aside(folder))
+                made_again(folder, str(damage), kept=self._put_aside(folder, "damaged"))
         if foreign:
             raise EmulatorError(
                 "these folders hold results of other scenarios: name another folder, or "
                 "remove them to play these points anew:\n" + "\n".join(foreign)
             )
+        if outdated:
+            self._put_all_aside(outdated, now)
         return finished
+
+    def _put_all_aside(self, outdated: Mapping[Path, Code], now: Code) -> None:
+        """Move points that other code has played aside, and say how many and why."""
+        for folder in outdated:
+            self._put_aside(folder, OTHER_CODE)
+        reasons = dict.fromkeys(differences(code, now) for code in outdated.values())
+        kept = self.path / OTHER_CODE
+        print(
+            f"emulate: {counted(len(outdated), 'point')} of {self.path} to play anew, as the code "
+            f"that decides numbers has changed since ({'; '.join(reasons)}): the old folders are "
+            f"in {kept}",
+            file=sys.stderr,
+        )
 
     def scratch(self) -> Path:
         """Return a new scratch folder to play a point in."""
         self._playing.mkdir(exist_ok=True)
         return Path(tempfile.mkdtemp(dir=self._playing))
 
-    def keep(self, point: Point, played: Path, facts: dict[str, Any]) -> Finished:
+    def keep(self, point: Point, played: Path, facts: dict[str, Any], code: Code) -> Finished:
         """Move the run folder `played` to its final place in one step; return the finished
         point."""
-        write_note(played, point.label, point.digest, facts)
+        write_note(played, point.label, point.digest, code, facts)
         final = self._final_folder(point)
         played.rename(final)
         return _finished(point, final, facts)
+
+    def take_over(self, point: Point, elsewhere: FinishedPoints) -> Finished | None:
+        """Return `point` as finished if its run is found `elsewhere`, by links to the files of that
+        run; None without such a run.
+        """
+        found = elsewhere.find(point.digest)
+        if found is None:
+            return None
+        source, note = found
+        copy, final = self.scratch() / "run", self._final_folder(point)
+        for name in note["files"]:
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            _link(source / name, copy / name)
+        copy_note(copy, point.label, note)
+        copy.rename(final)
+        return _finished(point, final, note["facts"])
 
     def _final_folder(self, point: Point) -> Path:
         """Return the final folder of `point`."""
         return self.path / "points" / point.name
 
-    def _put_aside(self, folder: Path) -> Path:
-        """Move a point's folder to `<out>/damaged/`, and return the new path."""
-        aside = self.path / "damaged"
+    def _put_aside(self, folder: Path, where: str) -> Path:
+        """Move a point's folder into the folder `where` of the sweep's, and return the new path."""
+        aside = self.path / where
         aside.mkdir(exist_ok=True)
         kept = aside / folder.name
         for number in count(2):
@@ -205,3 +184,11 @@ def _finished(point: Point, folder: Path, facts: dict[str, Any]) -> Finished:
     """Return the finished point with its row of the table."""
     row = {"point": point.label, **point.values, "seed": point.scenario.seed, **facts}
     return Finished(point.label, folder, row)
+
+
+def _link(source: Path, copy: Path) -> None:
+    """Make `copy` a hard link to `source`, or a copy where the file systems differ."""
+    try:
+        os.link(source, copy)
+    except OSError:
+        shutil.copy2(source, copy)

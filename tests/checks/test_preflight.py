@@ -389,7 +389,7 @@ def test_a_study_says_once_what_check_warns_of(
     entry = Entry("world", "entry", short, (), ("0.1", "0.2"))
     made_up = Study("short", "Is it too short?", short, (entry,))
     monkeypatch.setitem(cast("dict[str, Study]", STUDIES), "short", made_up)
-    monkeypatch.setattr(play_study, "sweep", _nothing_is_played)
+    monkeypatch.setattr(play_study, "play_batches", _nothing_is_played)
     said = emulate("study", "short")
     warned = [line for line in said.err.splitlines() if "warning" in line]
     assert [line.partition(":")[0] for line in warned] == [WARNED]

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,13 @@ import pytest
 
 from analysis.papers.declaration import declared
 from analysis.papers.folder import open_study
-from emulator.cli.play.study import study as study_command
 from emulator.errors import ScenarioError
 from emulator.log.lines import line
 from emulator.machine.shipped_files import study_files
 from emulator.sweeps import Finished, Point
+from emulator.sweeps.pool import Batch
 from emulator.sweeps.studies import STUDIES, Entry, Study, play
-from emulator.sweeps.studies.entries import read_study
+from emulator.sweeps.studies.study_file import read_study
 from tests.fakes.plain_records import full
 from tests.fakes.sweeps.made_up_sweeps import Watching
 from tests.fakes.typed_commands import Emulate
@@ -38,8 +39,9 @@ def test_every_entry_of_a_study_can_be_played(name: str) -> None:
 
 @pytest.mark.parametrize("file", sorted(study_files().values()), ids=lambda file: file.stem)
 def test_the_file_of_a_study_asks_a_question(file: Path) -> None:
-    assert declared(file.stem).question.endswith("?")
-    assert read_study(file).name == file.stem
+    study = read_study(file)
+    assert study.question.endswith("?")
+    assert (study.name, study.paper) == (file.stem, file.parent.name)
 
 
 FILE = """
@@ -93,16 +95,22 @@ def test_every_study_has_its_target(name: str) -> None:
 
 
 class Learns:
-    """In place of a sweep: how soon a training gets there is made up, by entry and rate."""
+    """In place of the pool: how soon a training gets there is made up, by entry and rate."""
 
     def __init__(self, curves: dict[tuple[str, str], Sequence[float]]) -> None:
         self._curves = curves
         self.played: list[str] = []
 
     def __call__(
-        self, points: Sequence[Point], out: Path, cores: int, view: object
-    ) -> list[Finished]:
-        return [self._finished(point, out) for point in points]
+        self, batches: Sequence[Batch], cores: int, view: object, *, runs: Path | None
+    ) -> None:
+        for batch in batches:
+            waiting = deque(batch.first())
+            while waiting:
+                # what is still to follow is known before, but for entries at the rate of others
+                assert len(waiting) + len(batch.later()) > 0
+                waiting += batch.then(self._finished(waiting.popleft(), batch.out))
+            assert batch.later() == []
 
     def _finished(self, point: Point, out: Path) -> Finished:
         folder = out / "points" / point.name
@@ -142,14 +150,14 @@ CURVES = {
 @pytest.fixture
 def learns(monkeypatch: pytest.MonkeyPatch) -> Learns:
     made = Learns(CURVES)  # type: ignore[arg-type]
-    monkeypatch.setattr("emulator.sweeps.studies.play_study.sweep", made)
+    monkeypatch.setattr("emulator.sweeps.studies.play_study.play_batches", made)
     return made
 
 
 def test_each_entry_is_played_with_all_seeds_at_its_best_rate(
     tmp_path: Path, learns: Learns
 ) -> None:
-    play(study(FAST, SLOW, target=0.85), tmp_path, 1, Watching())
+    play({tmp_path: study(FAST, SLOW, target=0.85)}, 1, Watching())
     assert rows(tmp_path) == [("fast", "0.2", 3), ("slow", "0.1", 3)]
     assert rows(tmp_path, "tried") == [
         ("fast", "0.1", 1),
@@ -163,37 +171,44 @@ def test_each_entry_is_played_with_all_seeds_at_its_best_rate(
 def test_where_none_reaches_the_target_the_best_ends_highest(
     tmp_path: Path, learns: Learns
 ) -> None:
-    play(study(FAST, target=0.95), tmp_path, 1, Watching())
+    play({tmp_path: study(FAST, target=0.95)}, 1, Watching())
     assert rows(tmp_path) == [("fast", "0.1", 3)]
 
 
 def test_who_borrows_a_rate_is_played_at_both(tmp_path: Path, learns: Learns) -> None:
     learns._curves = {**CURVES, ("slow", "0.2"): (0.1,)}  # type: ignore[dict-item]
-    play(study(FAST, SLOW, target=0.85, also=(("slow", "fast"),)), tmp_path, 1, Watching())
+    play({tmp_path: study(FAST, SLOW, target=0.85, also=(("slow", "fast"),))}, 1, Watching())
     assert rows(tmp_path)[2:] == [("slow", "0.2", 3)]
     assert [row.own for row in open_study(tmp_path).rows] == [True, True, False]
 
 
 def test_nothing_is_played_twice(tmp_path: Path, learns: Learns) -> None:
     once = study(FAST, SLOW, target=0.85)
-    play(once, tmp_path, 1, Watching())
+    play({tmp_path: once}, 1, Watching())
     before = list(learns.played)
-    play(once, tmp_path, 1, Watching())
+    play({tmp_path: once}, 1, Watching())
     assert learns.played == before == list(dict.fromkeys(before))
 
 
 def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -> None:
-    play(study(SLOW, target=0.85), tmp_path, 1, Watching())
+    play({tmp_path: study(SLOW, target=0.85)}, 1, Watching())
     folder = tmp_path / "points" / learns.played[0]
     text = (folder / "run.jsonl").read_text().replace('"reason":"updates"', '"reason":"diverged"')
     (folder / "run.jsonl").write_text(text)
-    play(study(SLOW, target=0.85), tmp_path, 1, Watching())
+    play({tmp_path: study(SLOW, target=0.85)}, 1, Watching())
     assert rows(tmp_path) == [("slow", "0.3", 3)]
 
 
-def test_the_help_names_every_study() -> None:
-    assert study_command.help
-    assert all(name in study_command.help for name in NAMES)
+def test_without_a_name_the_studies_are_listed_with_their_questions(emulate: Emulate) -> None:
+    points = Path("runs/studies/pulls/points")
+    for number in range(2):
+        (points / str(number)).mkdir(parents=True)
+        (points / str(number) / "point.json").touch()
+    said = emulate("study")
+    rows = {line.split()[0]: line for line in said.out.splitlines() if line}
+    assert {*NAMES} <= rows.keys()
+    assert all(STUDIES[name].question in " ".join(rows[name].split()) for name in NAMES)
+    assert rows["pulls"].split()[1:5] == ["hardy-2017", "2", "of", "12"]
 
 
 def test_the_command_names_what_there_is(emulate: Emulate) -> None:

@@ -13,7 +13,7 @@ from emulator.learning import datasets
 from emulator.machine.made_files import MARK
 from emulator.scenario import load, loads
 from emulator.sweeps import Finished, Grid, Point, Standing, sweep
-from emulator.sweeps.sweep_folder import NOTE
+from emulator.sweeps.point_note import NOTE
 from tests.fakes.installing.doc_blocks import blocks
 from tests.fakes.sweeps.made_up_play import DIVERGES
 from tests.fakes.sweeps.made_up_sweeps import MADE_UP, SCENARIO, Watching, made_up, rates

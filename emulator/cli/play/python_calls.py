@@ -66,9 +66,8 @@ def play_sweep(
     points = grid.points()
     out = out or runs / "sweeps" / folder_name(points)
     with interruptible():
-        finished = sweep(
-            points, out, cores or Host.here().cores, _SweepSteps(progress), about=grid.plain()
-        )
+        cores, view = cores or Host.here().cores, _SweepSteps(progress)
+        finished = sweep(points, out, cores, view, about=grid.plain(), runs=runs)
     rows = [point.row for point in finished]
     return Sweep(out, rows, [_run(point.folder) for point in finished], warned(points))
 

@@ -1,23 +1,49 @@
-"""`emulate study`: play a paper's comparison in virtual time, on all cores."""
+"""`emulate study`: play papers' comparisons in virtual time, on all cores."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from ...errors import suggestion
+from ...runs.folder import RUNS
 from ..options import CORES_OPTION
-from ..output import console
+from ..output import console, table
 from ..prepare.completed_words import study_names
 from ..read.analysis_package import analysis
 from ..read.pages import runs_readable
 
+if TYPE_CHECKING:
+    from ...sweeps.studies import Study
 
-@click.command(short_help="Play a paper's comparison in virtual time, on all cores.")
-@click.argument("name", shell_complete=study_names)
+
+@click.command(short_help="Play papers' comparisons in virtual time, on all cores.")
+@click.argument("names", metavar="[NAME]…", nargs=-1, shell_complete=study_names)
+@click.option("--all", "every", is_flag=True, help="Play every study.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Play the small version of each study that its file describes: the same code, sooner.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="ENTRY",
+    help="Play this entry alone, for example --only ASGD. Repeatable.",
+)
+@click.option(
+    "--add",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.yaml",
+    help="Add the entries of a file of your own to each study, for example with your codec.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Folder for the study's runs; runs/studies/NAME if not given.",
+    help="Folder for the runs; several studies get a folder NAME each in it. "
+    "runs/studies/NAME if not given, and with --quick runs/studies/NAME-quick.",
 )
 @CORES_OPTION(
     help="Number of runs to play side by side; the number of cores if not given.",
@@ -26,37 +52,109 @@ from ..read.pages import runs_readable
     "--docs",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Put the tables into FOLDER/NAME.md afterwards, and the figure beside that page.",
+    help="Put the tables into the studies' pages in FOLDER afterwards, and draw the figures there.",
 )
-def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> None:
-    """Play the study NAME, a paper's comparison, in virtual time on all cores.
+def study(
+    names: tuple[str, ...],
+    every: bool,
+    quick: bool,
+    only: tuple[str, ...],
+    add: Path | None,
+    out: Path | None,
+    cores: int | None,
+    docs: Path | None,
+) -> None:
+    """Play the study NAME, a paper's comparison, in virtual time on all cores; or several.
 
-    Each variant that the study compares, for example an algorithm, is played once at each learning
-    rate, and then at its best rate with all seeds.
+    Without NAME, list the studies, their questions, and what is played of each. Every variant that
+    a study compares, for example an algorithm, is played once at each learning rate, and then at
+    its best rate with all seeds.
 
-    NAME is adacomp, residual, pulls, dynacomm, omnivore, reliability or byzantine. Finished runs
-    are not played again: the same command goes on where it stopped. In a checkout `--docs docs`
-    then puts the tables into the study's page.
+    Finished runs are not played again: the same command goes on where it stopped, and runs that
+    another study or sweep in runs/ has finished are taken over. In a checkout `--docs docs` then
+    puts the tables into the study's page.
+
+    The file of --add has entries as a study's file has them. They join all worlds of the study's
+    first block, or those that the file names; paths count from the folder of the file:
 
     \b
+    worlds: [200 devices]
+    entries:
+      mine: {set: {training.codec: {kind: "./mine.py:Mine"}}, rates: [0.05, 0.1]}
+
+    \b
+    emulate study
     emulate study pulls
+    emulate study adacomp --only ASGD --add mine.yaml
     emulate study adacomp --out runs/again --docs docs
+    emulate study --all --quick
     """
     from ...machine.host import Host
     from ...sweeps.studies import STUDIES, play
     from ..watching.sweep_views import shown
 
-    if name not in STUDIES:
-        raise click.BadParameter(f"{name!r} is not {' or '.join(STUDIES)}", param_hint="'NAME'")
-    chosen = STUDIES[name]
+    if not (names or every):
+        _list()
+        return
+    studies = _chosen(tuple(STUDIES) if every else names, only, add, quick=quick)
     if docs:  # before hours of playing
         with runs_readable():
-            analysis("papers").check(name, docs)
-    out = out or Path("runs/studies") / name
-    with shown(console(stderr=True), f"the same command goes on in {out}", every=120) as view:
-        view.progress(f"{chosen.about}: into {out}")
-        play(chosen, out, cores or Host.here().cores, view)
+            for name in studies:
+                analysis("papers").check(name, docs)
+    places = {_place(out, name, len(studies), quick=quick): each for name, each in studies.items()}
+    rest = f"the same command goes on in {', '.join(map(str, places))}"
+    with shown(console(stderr=True), rest, every=120) as view:
+        for place, each in places.items():
+            view.progress(f"{each.about}: into {place}")
+        play(places, cores or Host.here().cores, view, runs=RUNS, quick=quick)
     if docs:
         with runs_readable():
-            for made in analysis("papers").publish(out, docs):
-                click.echo(made)
+            for place in places:
+                for made in analysis("papers").publish(place, docs):
+                    click.echo(made)
+
+
+def _chosen(
+    names: Sequence[str], only: Sequence[str], add: Path | None, *, quick: bool
+) -> "dict[str, Study]":
+    """Return the studies called `names` with the entries to play, by name.
+
+    A study without an entry of `only` is left out. Raises a click.BadParameter for unknown names.
+    """
+    from ...sweeps.studies import STUDIES, chosen
+
+    for name in names:
+        if name not in STUDIES:
+            raise click.BadParameter(
+                f"{name!r} is not {' or '.join(STUDIES)}{suggestion(name, STUDIES)}",
+                param_hint="'NAME'",
+            )
+    entries = [entry for name in names for entry in STUDIES[name].entries]
+    known = dict.fromkeys(name for entry in entries for name in (entry.name, entry.written))
+    for name in only:
+        if name not in known:
+            raise click.BadParameter(
+                f"{name!r} is not {' or '.join(known)}{suggestion(name, known)}",
+                param_hint="'--only'",
+            )
+    studies = {name: chosen(name, only=only, add=add, quick=quick) for name in names}
+    return {name: each for name, each in studies.items() if each.entries}
+
+
+def _place(out: Path | None, name: str, studies: int, *, quick: bool) -> Path:
+    """Return the folder of the study `name`, one of so many `studies`."""
+    folder = f"{name}-quick" if quick else name
+    if out is None:
+        return RUNS / "studies" / folder
+    return out if studies == 1 else out / folder
+
+
+def _list() -> None:
+    """Print the studies, their questions, and what is played of each."""
+    from ...sweeps.studies import STUDIES, points_played
+
+    shown = table("study", "paper", "played", "question")
+    for name, each in STUDIES.items():
+        played, of_all = points_played(each, _place(None, name, 1, quick=False))
+        shown.add_row(name, each.paper, f"{played} of {of_all}", each.question or each.about)
+    console().print(shown)

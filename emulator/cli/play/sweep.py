@@ -110,7 +110,7 @@ def sweep(
     with shown(console(stderr=as_json), rest) as view:
         view.progress(f"{counted(len(points), 'point')} into {short(out)}")
         told = SweepEvents(view) if tensorboard else view
-        finished = play(points, out, cores, told, about=grid.plain())
+        finished = play(points, out, cores, told, about=grid.plain(), runs=runs)
     if tensorboard:  # also for points of an earlier call
         for point in finished:
             write_events(point)

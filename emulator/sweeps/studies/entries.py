@@ -1,16 +1,11 @@
 """Study: entries compared over several seeds, all at their best learning rate."""
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from ...errors import ScenarioError
-from ...scenario import load
-from ...scenario.reading.yaml_subset import read
+from ...scenario import Override, load
 from .. import Point
 
 
@@ -21,6 +16,7 @@ class Entry:
     world: str
     """Group of entries that are compared with each other."""
     name: str
+    """Name in the tables, with the values of `over`: `AdaComp, c = 1%`."""
     scenario: Path
     """File of the base scenario."""
     sets: tuple[str, ...]
@@ -31,19 +27,65 @@ class Entry:
     """Number of seeds, from the scenario's own on."""
     short: bool = False
     """Whether the runs are so short that they share processes."""
+    over: Mapping[str, str] = field(default_factory=dict)
+    """Value on each grid of the entry's block, by the name of the grid."""
+    place: str = field(default="--set", compare=False)
+    """File and key of the entry, for messages about its overrides."""
+
+    @property
+    def written(self) -> str:
+        """The name in the file, without the values of `over`."""
+        return self.name.removesuffix(grid_text(self.over))
 
     def point(self, rate: str, seed: int | None = None) -> Point:
         """Return the point with learning rate `rate`; `seed` None means the scenario's own."""
-        overrides = [*self.sets, f"training.learning_rate={rate}"]
-        scenario = load(self.scenario, overrides if seed is None else [*overrides, f"seed={seed}"])
+        texts = [*self.sets, f"training.learning_rate={rate}"]
+        texts += [] if seed is None else [f"seed={seed}"]
+        scenario = load(self.scenario, [Override(text, self.place) for text in texts])
         label = f"{self.world},{self.name},rate={rate},seed={scenario.seed}"
-        return Point(label, scenario, {"world": self.world, "entry": self.name, "rate": rate})
+        values = {"world": self.world, "entry": self.name, "rate": rate}
+        return Point(label, scenario, values, short=self.short)
 
     def seeded(self, rate: str) -> list[Point]:
         """Return points at `rate` for all seeds, the scenario's own first."""
         first = self.point(rate)
         seed = first.scenario.seed
         return [first, *(self.point(rate, more) for more in range(seed + 1, seed + self.seeds))]
+
+
+def grid_text(over: Mapping[str, str]) -> str:
+    """Return the end of an entry's name with values on grids, as `, c = 1%`."""
+    return "".join(f", {axis} = {value}" for axis, value in over.items())
+
+
+@dataclass(frozen=True)
+class Quick:
+    """A smaller version of a study, to see the same code at work within minutes."""
+
+    sets: tuple[str, ...] = ()
+    """Overrides `PATH=VALUE` of every entry, after its own."""
+    seeds: int = 1
+    """Largest number of seeds."""
+    rates: int = 1
+    """Largest number of learning rates: those in the middle of each entry's."""
+    worlds: tuple[str, ...] = ()
+    """Worlds to keep; all if empty."""
+    over: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Values to keep on some grids."""
+
+    def of(self, entry: Entry) -> Entry | None:
+        """Return the smaller version of `entry`; None if it is left out."""
+        if self.worlds and entry.world not in self.worlds:
+            return None
+        if any(entry.over.get(axis, kept[0]) not in kept for axis, kept in self.over.items()):
+            return None
+        skipped = max(0, len(entry.rates) - self.rates) // 2
+        return replace(
+            entry,
+            sets=(*entry.sets, *self.sets),
+            rates=entry.rates[skipped : skipped + self.rates],
+            seeds=min(entry.seeds, self.seeds),
+        )
 
 
 @dataclass(frozen=True)
@@ -62,107 +104,43 @@ class Study:
     """Pairs of entries: the first is also played at the best rate of the second, in every world."""
     plans: str = ""
     """Name in `PLANS` of what is computed without a run, for the figures."""
+    question: str = ""
+    paper: str = ""
+    """Folder of the study's file, named after its paper."""
+    quick: Quick = Quick()
+
+    def smaller(self) -> "Study":
+        """Return the quick version of the study."""
+        entries = tuple(small for entry in self.entries if (small := self.quick.of(entry)))
+        return replace(self, entries=entries)
+
+    def only(self, names: Collection[str]) -> "Study":
+        """Return the study with the entries called one of `names`, with their grid or without."""
+        kept = tuple(each for each in self.entries if {each.name, each.written} & {*names})
+        return replace(self, entries=kept)
 
     def search(self) -> list[tuple[Entry, str, Point]]:
-        """Return every entry with every rate and a point with the scenario's own seed."""
-        return [(entry, rate, entry.point(rate)) for entry in self.entries for rate in entry.rates]
+        """Return every entry with every rate and a point with the scenario's own seed.
+
+        Raises ScenarioError with the mistakes of all entries, each once.
+        """
+        found: list[tuple[Entry, str, Point]] = []
+        mistakes: dict[str, None] = {}
+        for entry in self.entries:
+            for rate in entry.rates:
+                try:
+                    found.append((entry, rate, entry.point(rate)))
+                except ScenarioError as error:
+                    mistakes |= dict.fromkeys(str(error).splitlines())
+        if mistakes:
+            raise ScenarioError("\n".join(mistakes))
+        return found
 
     def borrowed(self, best: Sequence[tuple[Entry, str]]) -> Iterator[tuple[Entry, str]]:
         """Yield entries of `also` with the other's best rate, unless it equals their own."""
         rates = {(entry.world, entry.name): rate for entry, rate in best}
         for entry, own_rate in best:
             for name, lender in self.also:
-                if entry.name == name and (rate := rates[entry.world, lender]) != own_rate:
+                rate = rates.get((entry.world, lender), own_rate)
+                if entry.name == name and rate != own_rate:
                     yield entry, rate
-
-
-# -- the file --------------------------------------------------------------------------------------
-
-
-class _Setting(msgspec.Struct, forbid_unknown_fields=True):
-    """What a block, a world or an entry says; an entry's word counts before those around it."""
-
-    set: dict[str, Any] = {}
-    """Values by the path of their key in the scenario."""
-    rates: list[float] | dict[str, list[float]] | None = None
-    """Learning rates, for all worlds or by world."""
-    scenario: str | None = None
-    """Path of the base scenario, from the folder of the study's file."""
-    seeds: int | None = None
-    short: bool | None = None
-
-
-class _Block(_Setting, forbid_unknown_fields=True, kw_only=True):
-    """Worlds, and the entries that are played in each of them."""
-
-    worlds: dict[str, _Setting | None]
-    entries: dict[str, _Setting]
-
-
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    """The keys of a study's file. Those without a use here are for `analysis/papers/`."""
-
-    name: str
-    about: str
-    source: str
-    """Publication of the claim."""
-    scenario: str
-    make: str
-    """Target of the Makefile that writes the study's page."""
-    entries: list[_Block]
-    claims: dict[str, dict[str, Any]] = {}
-    """Claims by name, each with the rule of its verdict."""
-    target: float = 1.0
-    seeds: int = 3
-    also: list[tuple[str, str]] = []
-    plans: str = ""
-    question: str = ""
-    base: str = ""
-    tables: list[dict[str, Any]] = []
-    figures: list[dict[str, Any]] = []
-
-
-def read_study(path: Path) -> Study:
-    """Return the study in the file at `path`. Raises ScenarioError."""
-    document = read(path)
-    if document.mistakes:
-        raise document.refusal()
-    try:
-        file = msgspec.convert(document.data, _File)
-    except msgspec.ValidationError as error:
-        raise ScenarioError(f"{path}: {error}") from error
-    whole = _Setting(scenario=file.scenario, seeds=file.seeds, short=False)
-    return Study(
-        file.name,
-        file.about,
-        path.parent / file.scenario,
-        tuple(
-            _entry(path.parent, world, name, [whole, block, setting or _Setting(), own])
-            for block in file.entries
-            for world, setting in block.worlds.items()
-            for name, own in block.entries.items()
-        ),
-        file.target,
-        tuple(file.also),
-        file.plans,
-    )
-
-
-def _entry(folder: Path, world: str, name: str, settings: Sequence[_Setting]) -> Entry:
-    """Return the entry of a study in `folder` that `settings` say, the widest first."""
-
-    def said(key: str) -> Any:
-        return next(value for s in reversed(settings) if (value := getattr(s, key)) is not None)
-
-    sets = {path: value for setting in settings for path, value in setting.set.items()}
-    rates = said("rates")
-    return Entry(
-        world,
-        name,
-        folder / said("scenario"),
-        # JSON is YAML
-        tuple(f"{path}={json.dumps(value)}" for path, value in sets.items()),
-        tuple(f"{rate:g}" for rate in (rates[world] if isinstance(rates, dict) else rates)),
-        said("seeds"),
-        said("short"),
-    )

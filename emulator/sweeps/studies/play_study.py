@@ -1,23 +1,24 @@
-"""Playing of a study: every learning rate once, then the best rates with the other seeds.
+"""Playing of studies: every learning rate once, then each entry's best rate with the other seeds.
 
-Short runs are played one after another in a few processes: a sweep starts a process for each point,
-which takes longer than a run of a few hundred updates.
+The other seeds of an entry begin as soon as its own rates are played.
 """
 
-import shutil
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+import json
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ...log.lines import read
+from ...costs.calibration.record import here
+from ...log.lines import parse
 from ...log.records import EvaluationRecord, StopRecord
-from ...runs.conductor import ProgressView
 from ...runs.results import write_json
-from ...runtimes.virtual.play_virtual import play as play_run
-from ...scenario import dump, loads
-from .. import Finished, Point, SweepView, sweep
+from .. import Finished, Point, SweepView
+from ..point_note import NOTE as POINT_NOTE
+from ..pool import play_batches
 from ..preparation import warned
 from ..sweep_folder import take
 from .entries import Entry, Study
@@ -29,74 +30,159 @@ NOTE = "study.json"
 PLANNED = "plans.json"
 """File with what a study computes without a run."""
 
-SHORT = "short"
-"""Folder inside the study's for the folders of short runs."""
-_SUMMARY = "summary.json"
-_EVERY = 50
-"""Short runs between two lines on the view."""
-
 _LAST = 4
 """Number of evaluations averaged for the final accuracy, as a single one is noisy."""
 
 
-def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
-    """Play the points that `out` does not hold finished, and write `study.json`.
+def play(
+    studies: Mapping[Path, Study],
+    cores: int,
+    view: SweepView,
+    *,
+    runs: Path | None = None,
+    quick: bool = False,
+) -> None:
+    """Play the points that the folders of `studies` do not hold finished, and write `study.json`
+    into each.
 
-    An interrupted study continues when it is played again. Raises HostError if `out` has content
-    that is not a study's.
+    Interrupted studies continue when they are played again. Points that other sweeps and studies in
+    the folder `runs` have finished are taken over. `quick` is noted in `study.json`. Raises
+    HostError if a folder has content that is not a study's.
     """
-    take(out)
-    if study.plans:
-        view.progress("plans")
-        write_json(out / PLANNED, PLANS[study.plans](study))
-    search = study.search()
-    tried = [point for _, _, point in search]
-    brief = {point.label for entry, _, point in search if entry.short}
-    for text in warned(tried):
+    batches = [_StudyBatch(study, out) for out, study in studies.items()]
+    for batch in batches:
+        take(batch.out)
+        (batch.out / NOTE).unlink(missing_ok=True)  # its runs may be played anew
+        batch.plan(view)
+    points = [point for batch in batches for point in batch.first()]
+    for text in warned(points):
         view.line(f"warning {text}")
-
-    def played(points: Sequence[Point]) -> dict[str, Finished]:
-        long = [point for point in points if point.label not in brief]
-        short = [point for point in points if point.label in brief]
-        swept = {point.label: point for point in sweep(long, out, cores, view)} if long else {}
-        return swept | play_short(short, out, cores, view)
-
-    finished = played(tried)
-    best = _best(study, [(entry, rate, finished[point.label]) for entry, rate, point in search])
-    compared = [("own", entry, rate) for entry, rate in best]
-    compared += [("borrowed", entry, rate) for entry, rate in study.borrowed(best)]
-    seeded = [(how, entry, rate, entry.seeded(rate)) for how, entry, rate in compared]
-    points = {point.label: point for point in tried}
-    points |= {point.label: point for *_, seeds in seeded for point in seeds}
-    brief |= {p.label for _, entry, _, seeds in seeded for p in seeds if entry.short}
-    finished = played(list(points.values()))
-
-    def plain(entry: Entry, rate: str, seeds: Sequence[Point]) -> dict[str, Any]:
-        runs = [finished[point.label].folder.relative_to(out) for point in seeds]
-        return {"world": entry.world, "entry": entry.name, "rate": rate, "runs": [*map(str, runs)]}
-
-    note = {
-        "study": study.name,
-        "rows": [{"how": how, **plain(entry, rate, seeds)} for how, entry, rate, seeds in seeded],
-        "tried": [plain(entry, rate, [point]) for entry, rate, point in search],
-    }
-    write_json(out / NOTE, note)
+    play_batches(batches, cores, view, runs=runs)
+    for batch in batches:
+        write_json(batch.out / NOTE, {**batch.note(), "quick": quick, "played": _played(cores)})
 
 
-def _best(study: Study, tried: Sequence[tuple[Entry, str, Finished]]) -> list[tuple[Entry, str]]:
-    """Return every entry with its best rate, in order."""
-    best: dict[tuple[str, str], tuple[tuple[float, float], Entry, str]] = {}
-    for entry, rate, finished in tried:
-        merit = _merit(finished.folder, study.target)
-        key = entry.world, entry.name
-        if key not in best or merit > best[key][0]:
-            best[key] = merit, entry, rate
-    return [(entry, rate) for _, entry, rate in best.values()]
+def points_played(study: Study, out: Path) -> tuple[int, int]:
+    """Return how many points the folder `out` of `study` holds, and how many the study has.
+
+    A study that is not played yet may have some more, for entries at the best rate of others.
+    """
+    try:
+        rows = json.loads((out / NOTE).read_bytes())
+        runs = {run for key in ("rows", "tried") for row in rows[key] for run in row["runs"]}
+    except (OSError, ValueError, LookupError, TypeError):
+        count = sum(len(entry.rates) + entry.seeds - 1 for entry in study.entries)
+        return sum(1 for _ in out.glob(f"points/*/{POINT_NOTE}")), count
+    return len(runs), len(runs)
+
+
+class _StudyBatch:
+    """The points of a study: those of all rates first, then the other seeds of the best rates."""
+
+    def __init__(self, study: Study, out: Path) -> None:
+        self.study, self.out = study, out
+        self.about: Mapping[str, Any] = {}
+        self._finished: dict[str, Finished] = {}
+        self._best: dict[tuple[str, str], str] = {}
+        """Best rate by world and name of the entry."""
+
+    def plan(self, view: SweepView) -> None:
+        """Write what the study computes without a run."""
+        if self.study.plans:
+            view.progress(f"{self.study.name}: plans")
+            write_json(self.out / PLANNED, PLANS[self.study.plans](self.study))
+
+    @cached_property
+    def _search(self) -> list[tuple[Entry, str, Point]]:
+        return self.study.search()
+
+    @cached_property
+    def _points(self) -> dict[str, Point]:
+        """All points so far, by label."""
+        return {point.label: point for _, _, point in self._search}
+
+    @cached_property
+    def _tried(self) -> dict[tuple[str, str], list[tuple[str, Point]]]:
+        """Rates and points of each entry, by its world and name."""
+        tried: dict[tuple[str, str], list[tuple[str, Point]]] = {}
+        for entry, rate, point in self._search:
+            tried.setdefault((entry.world, entry.name), []).append((rate, point))
+        return tried
+
+    def first(self) -> Sequence[Point]:
+        return [point for _, _, point in self._search]
+
+    def then(self, finished: Finished) -> Sequence[Point]:
+        """Return the other seeds of an entry once its last rate is `finished`."""
+        self._finished[finished.label] = finished
+        new: list[Point] = []
+        for entry in self.study.entries:
+            key = entry.world, entry.name
+            tried = self._tried[key]
+            if key in self._best or finished.label not in {point.label for _, point in tried}:
+                continue
+            if all(point.label in self._finished for _, point in tried):
+                self._best[key] = self._best_rate(tried)
+                new += self._new_points()
+        return new
+
+    def _best_rate(self, tried: Sequence[tuple[str, Point]]) -> str:
+        """Return the rate with the highest merit; among equals, the first."""
+        merits = {
+            rate: _merit(self._finished[point.label].folder, self.study.target)
+            for rate, point in tried
+        }
+        return max(merits, key=lambda rate: merits[rate])
+
+    def _compared(self) -> list[tuple[str, Entry, str]]:
+        """Return the rows known so far: how an entry has its rate, the entry, the rate."""
+        entries = self.study.entries
+        best = [
+            (e, self._best[e.world, e.name]) for e in entries if (e.world, e.name) in self._best
+        ]
+        own = [("own", entry, rate) for entry, rate in best]
+        return own + [("borrowed", entry, rate) for entry, rate in self.study.borrowed(best)]
+
+    def _new_points(self) -> list[Point]:
+        """Return the points of the rows known so far that are not among the study's yet."""
+        seeded = [point for _, entry, rate in self._compared() for point in entry.seeded(rate)]
+        new = {point.label: point for point in seeded if point.label not in self._points}
+        self._points |= new
+        return list(new.values())
+
+    def later(self) -> Sequence[Point]:
+        later = []
+        for entry in self.study.entries:
+            key = entry.world, entry.name
+            _, like = self._tried[key][0]
+            if key not in self._best:
+                later += [like] * (entry.seeds - 1)
+            for name, lender in self.study.also:
+                if entry.name == name and not {key, (entry.world, lender)} <= self._best.keys():
+                    later += [like] * entry.seeds
+        return later
+
+    def note(self) -> dict[str, Any]:
+        """Return the rows of the tables, and the rates that were tried, with their runs."""
+        rows = [
+            {"how": how, **self._row(entry, rate, entry.seeded(rate))}
+            for how, entry, rate in self._compared()
+        ]
+        tried = [self._row(entry, rate, [point]) for entry, rate, point in self._search]
+        return {"study": self.study.name, "rows": rows, "tried": tried}
+
+    def _row(self, entry: Entry, rate: str, points: Sequence[Point]) -> dict[str, Any]:
+        folders = [self._finished[point.label].folder for point in points]
+        runs = [folder.relative_to(self.out).as_posix() for folder in folders]
+        world = {"world": entry.world, "entry": entry.name, "rate": rate}
+        return {**world, "over": dict(entry.over), "runs": runs}
 
 
 def _merit(folder: Path, target: float) -> tuple[float, float]:
     """Return a merit, higher is better: how soon `target` was reached, then the final accuracy."""
-    records = list(read(folder / "run.jsonl"))
+    with (folder / "run.jsonl").open("rb") as lines:
+        # a log may have a hundred thousand updates, which are not parsed
+        records = [parse(text) for text in lines if b'"evaluation"' in text or b'"stop"' in text]
     evaluations = [record for record in records if isinstance(record, EvaluationRecord)]
     stops = [record for record in records if isinstance(record, StopRecord)]
     diverged = any(stop.reason == "diverged" for stop in stops)
@@ -106,34 +192,22 @@ def _merit(folder: Path, target: float) -> tuple[float, float]:
     return soon, 0.0 if diverged or not last else sum(last) / len(last)
 
 
-# -- short runs ------------------------------------------------------------------------------------
+def _played(cores: int) -> dict[str, Any]:
+    """Return where and by which version a study was played, for its protocol."""
+    _, processor = here()
+    machine = f"{processor}, {platform.system()} {platform.release()}"
+    facts = {"machine": machine, "cores": cores, "version": version("edge-emulate")}
+    return {**facts, "commit": _commit()}
 
 
-def play_short(
-    points: Sequence[Point], out: Path, cores: int, view: SweepView
-) -> dict[str, Finished]:
-    """Play those of `points` that `out` does not hold, in `cores` processes.
-
-    Return every point with its run folder, by label.
-    """
-    # another scenario has another folder
-    folders = {p.label: out / SHORT / f"{p.name}-{p.digest[:8]}" for p in points}
-    missing = [p for p in points if not (folders[p.label] / _SUMMARY).is_file()]
-    if missing:
-        jobs = [(dump(p.scenario), folders[p.label]) for p in missing]
-        # forked threads of NumPy may hang, so the processes begin anew
-        with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:
-            for number, _ in enumerate(pool.map(_play, jobs), 1):
-                if number % _EVERY == 0 or number == len(jobs):
-                    view.progress(f"short runs: {number} of {len(jobs)}")
-    return {label: Finished(label, folder, {}) for label, folder in folders.items()}
-
-
-def _play(job: tuple[str, Path]) -> None:
-    """Play a scenario into a run folder, which appears complete or not at all."""
-    text, folder = job
-    playing = folder.with_name(f".{folder.name}")
-    shutil.rmtree(playing, ignore_errors=True)
-    made, _ = play_run(loads(text), playing, ProgressView(), cores=1)
-    made.replace(folder)
-    shutil.rmtree(playing)
+def _commit() -> str | None:
+    """Return the commit of the checkout, with `-dirty` after changes; None without a checkout."""
+    checkout = Path(__file__).parents[3]
+    if not (checkout / ".git").exists():
+        return None
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"]
+    try:
+        said = subprocess.run(command, cwd=checkout, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return said.decode().strip() or None

@@ -16,6 +16,7 @@ from ...errors import EmulatorError
 from ...log.lines import read
 from ...log.records import Record, UpdateRecord
 from ...scenario import Scenario
+from ..deciding_code import deciding_code
 from ..point import Finished, Point
 from ..pool import ENDS
 from ..sweep_folder import SweepFolder
@@ -44,7 +45,7 @@ class TrialJournal:
             if facts(played)["outcome"] not in ENDS:
                 raise EmulatorError(f"{point.label} was ended from outside")
             results = {**facts(played), **scored(point.scenario, played)}
-            made[point.label] = self._folder.keep(point, played, results)
+            made[point.label] = self._folder.keep(point, played, results, deciding_code())
             return results
 
         playing = self._player.play(unknown, keep, skip) if unknown else iter(())

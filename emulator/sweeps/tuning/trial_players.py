@@ -18,7 +18,7 @@ from ...synchronization import ComputeGroups
 from ...units import Seconds
 from ...world.stop_conditions import SCORED
 from ..point import Point
-from ..point_process import EVERY, PLAYING, Process, ended
+from ..point_process import EVERY, PLAYING, Process, Task, heard
 from ..pool import Standing
 from ..preparation import prepare
 from ..sweep_folder import SweepFolder
@@ -94,20 +94,22 @@ class VirtualTrials:
         while waiting and len(playing) < self._cores:
             (point, scenario), *waiting = waiting
             if not skip(point):
-                scratch = self._folder.scratch()
-                playing[point.label] = Process(point, scenario, scratch, self._command)
+                task = Task(point, scenario, self._folder.scratch())
+                playing[point.label] = Process([task], self._command)
         return waiting
 
     def _hear(
         self, playing: dict[str, Process], done: dict[str, dict[str, Any]], keep: Keep
     ) -> None:
-        """Read the reports that have arrived, and keep the results of processes that ended."""
-        for process in ended(playing.values()):
-            folder, _ = process.result()
-            done[process.point.label] = keep(process.point, folder)
-            del playing[process.point.label]
-            process.end()
-            shutil.rmtree(process.scratch, ignore_errors=True)
+        """Read the reports that have arrived, keep the results, and forget ended processes."""
+        ready = heard(playing.values())
+        for label, process in list(playing.items()):
+            if process in ready:
+                for played in process.hear():
+                    done[label] = keep(played.point, played.folder)
+                if process.over:
+                    process.end()
+                    del playing[label]
 
     def _tell(self, total: int, finished: int, playing: dict[str, Process]) -> None:
         states = tuple(

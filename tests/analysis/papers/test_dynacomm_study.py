@@ -138,7 +138,7 @@ def test_the_plans_hold_every_network_and_schedule(monkeypatch: pytest.MonkeyPat
 def test_plans_are_those_of_the_file_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(play_study, "sweep", lambda *given: [])
+    monkeypatch.setattr(play_study, "play_batches", lambda *given, **more: None)
     made: list[Path] = []
 
     def planned(study: studies.Study) -> dict[str, Any]:
@@ -148,6 +148,6 @@ def test_plans_are_those_of_the_file_as_it_is(
     monkeypatch.setattr(play_study, "PLANS", {"made-up": planned})
     empty = studies.Study("made-up", "of nothing", Path("smallest.yaml"), (), plans="made-up")
     for _ in range(2):
-        play_study.play(empty, tmp_path, 1, Watching())
+        play_study.play({tmp_path: empty}, 1, Watching())
     assert [file.name for file in made] == ["smallest.yaml"] * 2
     assert json.loads((tmp_path / "plans.json").read_bytes()) == {"bars": [2]}

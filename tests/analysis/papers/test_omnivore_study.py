@@ -12,7 +12,8 @@ from analysis import papers
 from analysis.papers import omnivore
 from analysis.papers.declaration import declared
 from analysis.papers.folder import Row, Study
-from emulator.sweeps.studies import STUDIES, play_study
+from emulator.sweeps import sweep
+from emulator.sweeps.studies import STUDIES
 from tests.analysis.facts.test_momentum import asynchronous
 from tests.analysis.facts.test_statistical_efficiency import ALONE, BARRIER, PAIRS, log, repeated
 from tests.fakes.sweeps.made_up_sweeps import Watching
@@ -101,31 +102,12 @@ def test_every_number_of_groups_has_the_same_group_updates() -> None:
             assert scenario.stop.updates == 1200 * members
 
 
-class _Here:
-    """In place of a process pool: jobs are done at once."""
-
-    def __init__(self, *_: object, **__: object) -> None: ...
-
-    def __enter__(self) -> "_Here":
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    map = staticmethod(map)
-
-
 @pytest.mark.slow
-def test_short_runs_are_played_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(play_study, "ProcessPoolExecutor", _Here)
+def test_short_runs_keep_what_is_measured(tmp_path: Path) -> None:
     study = STUDIES["omnivore"]
     entry = next(entry for entry in study.entries if entry.world.startswith("momentum"))
     points = entry.seeded(entry.rates[0])[:2]
+    assert all(point.short for point in points)
     with digits():
-        made = play_study.play_short(points, tmp_path, 1, Watching())
-        at = [item.folder.stat().st_mtime_ns for item in made.values()]
-        again = play_study.play_short(points, tmp_path, 1, Watching())
-    assert [item.folder.stat().st_mtime_ns for item in again.values()] == at
-    assert all((item.folder / "trajectory.npz").is_file() for item in made.values())
-    assert sorted(made) == sorted(point.label for point in points)
-    # the same label with another scenario is another run
-    assert all(point.digest[:8] in made[point.label].folder.name for point in points)
+        made = sweep(points, tmp_path, 1, Watching())
+    assert all((item.folder / "trajectory.npz").is_file() for item in made)

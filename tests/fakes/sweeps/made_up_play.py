@@ -42,6 +42,8 @@ def play(scenario: Scenario, scratch: Path, view: RunView) -> Path:
     # how often a point was played
     with Path(os.environ["PLAYED"]).open("a") as played:
         played.write(f"{rate:g} {scenario.seed}\n")
+    with Path(os.environ["PLAYED"]).with_name("processes").open("a") as processes:
+        processes.write(f"{os.getpid()} {rate:g}\n")
     return folder
 
 
