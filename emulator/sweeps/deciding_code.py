@@ -30,13 +30,6 @@ DECIDING = (
 )
 """Folders and modules of the package that can change a number of a run."""
 
-BEFORE_THE_KEY = "3d2c31220a87e073"
-"""Digest of the modules that played the points whose notes have no key `code`.
-
-A note without the key counts as played by these modules, with the libraries that are here: points
-of the same modules stay valid, whether their notes have the key or not.
-"""
-
 Code: TypeAlias = Mapping[str, str | None]
 """Digest of the modules, and the versions of Python and of the libraries that compute."""
 _Stat: TypeAlias = tuple[str, int, int]
@@ -49,8 +42,12 @@ def deciding_code() -> Code:
 
 
 def code_of(note: Mapping[str, Any]) -> Code:
-    """Return the code that played the point of `note`."""
-    code: Code = note.get("code") or _code(BEFORE_THE_KEY)
+    """Return the code that played the point of `note`.
+
+    A note without the key `code` was written before notes had it: its point counts as played by the
+    code that is here when the note is first read, which then becomes a part of it.
+    """
+    code: Code = note.get("code") or deciding_code()
     return code
 
 

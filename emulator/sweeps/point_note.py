@@ -31,7 +31,8 @@ def write_note(folder: Path, label: str, digest: str, code: Code, facts: Mapping
 
 
 def copy_note(folder: Path, label: str, note: Mapping[str, Any]) -> None:
-    """Write `note` of another folder with the same files into `folder`, for the point `label`."""
+    """Write `note`, of a folder with the same files, into `folder` with the point's `label` and the
+    code that played it."""
     _write(folder, {**note, "label": label, "code": code_of(note)})
 
 

@@ -56,6 +56,8 @@ class SweepFolder:
                     outdated[folder] = code
                 else:
                     verify_note(folder, note)
+                    if "code" not in note:
+                        copy_note(folder, point.label, note)
                     finished.append(_finished(point, folder, note["facts"]))
             except DamagedError as damage:
                 made_again(folder, str(damage), kept=self._put_aside(folder, "damaged"))

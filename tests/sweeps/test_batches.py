@@ -163,12 +163,6 @@ def test_points_of_other_code_are_played_anew_and_put_aside(
     assert len(played()) == 4
 
 
-def test_a_note_without_code_counts_as_played_before_the_key() -> None:
-    code = deciding_code.code_of({"label": "x"})
-    assert code["modules"] == deciding_code.BEFORE_THE_KEY
-    assert code.keys() == deciding_code.deciding_code().keys()
-
-
 def test_comments_and_docstrings_decide_no_number(tmp_path: Path) -> None:
     one, other, third = (tmp_path / f"{name}.py" for name in ("one", "other", "third"))
     one.write_text('"""A."""\n\n\ndef f(x):\n    """B."""\n    return x + 1  # c\n')

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from emulator.errors import DataError, EmulatorError, HostError
-from emulator.sweeps import Standing, deciding_code
+from emulator.sweeps import Standing
+from emulator.sweeps.deciding_code import deciding_code
 from emulator.sweeps.point_note import NOTE
 from tests.fakes.sweeps.made_up_play import CRASHES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
 from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, made_up, rates
@@ -91,18 +92,16 @@ def test_a_damaged_point_is_played_again_with_a_word(
 
 @pytest.mark.slow
 def test_points_of_earlier_versions_have_no_digests(
-    sweep_file: Path,
-    tmp_path: Path,
-    played: Callable[[], list[str]],
-    monkeypatch: pytest.MonkeyPatch,
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
-    now = deciding_code.deciding_code()["modules"]
-    monkeypatch.setattr(deciding_code, "BEFORE_THE_KEY", now)
     (item,) = made_up(rates(sweep_file, 0.1), tmp_path / "out")
     note = json.loads((item.folder / NOTE).read_bytes())
     (item.folder / NOTE).write_text(json.dumps({key: note[key] for key in OLD}))
     assert made_up(rates(sweep_file, 0.1), tmp_path / "out") == [item]
     assert played() == ["0.1 4"]
+    # from now on the point is one of this code
+    assert json.loads((item.folder / NOTE).read_bytes())["code"] == deciding_code()
+    assert made_up(rates(sweep_file, 0.1), tmp_path / "out") == [item]
 
 
 OLD = ("label", "digest", "facts")
