@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: help demo test test-all check compose images data bench fuzz soak lowest layers clean engine base
 .PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune
-.PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability
+.PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability figures figures-quick
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -21,7 +21,7 @@ export MKL_NUM_THREADS := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { sub("%", "NAME", $$1); printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in containers and draw its report
 	$(BIN)/emulate run scenarios/quickstart.yaml
@@ -85,6 +85,16 @@ figure-reliability: ## compare AdaComp with ASGD when devices crash: accuracy an
 table-adacomp table-residual table-pulls table-byzantine: table-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
 figure-dynacomm figure-omnivore figure-reliability: figure-%: $(INSTALLED) data
+	$(BIN)/emulate study $* --docs docs
+
+figures: $(INSTALLED) data ## play all studies of the papers, and write their tables and figures into docs/: hours
+	$(BIN)/emulate study --all --docs docs
+
+figures-quick: $(INSTALLED) data ## the same by small versions of the studies, into build/docs: some minutes
+	@rm -rf build/docs && mkdir -p build && cp -r docs build/docs
+	$(BIN)/emulate study --all --quick --docs build/docs
+
+figure-%: $(INSTALLED) data ## play one study, and write its tables and figures: any name that `emulate study` lists
 	$(BIN)/emulate study $* --docs docs
 
 figure-single-node: $(INSTALLED) data ## measure one core by images lowered and multiplied at once (docs/single-node.md)

@@ -12,6 +12,7 @@ import pytest
 
 from emulator.cli.entry import commands
 from emulator.layout import Layout, Variable
+from emulator.machine.shipped_files import study_files
 from emulator.scenario import loads
 from tests.fakes.installing.doc_blocks import blocks
 from tests.layers import ROOT
@@ -85,6 +86,7 @@ def test_code_of_pages_imports_names_that_exist(page: str, package: str) -> None
 def test_commands_exist(page: Path) -> None:
     text = page.read_text()
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    targets += [f"figure-{name}" for name in study_files()]  # by a pattern
     typed = re.findall(r"(?:^    |`)(emulate|make) ([a-z-]+)", text, re.MULTILINE)
     for program, word in typed:
         assert word in (commands.commands if program == "emulate" else targets), (program, word)

@@ -85,6 +85,8 @@ class _StudyBatch:
         self._finished: dict[str, Finished] = {}
         self._best: dict[tuple[str, str], str] = {}
         """Best rate by world and name of the entry."""
+        self._seeds: dict[tuple[str, str, str], list[Point]] = {}
+        """Points of all seeds by world, entry and rate: to load a scenario takes time."""
 
     def plan(self, view: SweepView) -> None:
         """Write what the study computes without a run."""
@@ -143,9 +145,18 @@ class _StudyBatch:
         own = [("own", entry, rate) for entry, rate in best]
         return own + [("borrowed", entry, rate) for entry, rate in self.study.borrowed(best)]
 
+    def _seeded(self, entry: Entry, rate: str) -> list[Point]:
+        """Return the points of `entry` at `rate` for all seeds."""
+        key = entry.world, entry.name, rate
+        if key not in self._seeds:
+            self._seeds[key] = entry.seeded(rate)
+        return self._seeds[key]
+
     def _new_points(self) -> list[Point]:
         """Return the points of the rows known so far that are not among the study's yet."""
-        seeded = [point for _, entry, rate in self._compared() for point in entry.seeded(rate)]
+        seeded = [
+            point for _, entry, rate in self._compared() for point in self._seeded(entry, rate)
+        ]
         new = {point.label: point for point in seeded if point.label not in self._points}
         self._points |= new
         return list(new.values())
@@ -158,14 +169,16 @@ class _StudyBatch:
             if key not in self._best:
                 later += [like] * (entry.seeds - 1)
             for name, lender in self.study.also:
-                if entry.name == name and not {key, (entry.world, lender)} <= self._best.keys():
+                both = {key, (entry.world, lender)}
+                unknown = both <= self._tried.keys() and not both <= self._best.keys()
+                if entry.name == name and unknown:
                     later += [like] * entry.seeds
         return later
 
     def note(self) -> dict[str, Any]:
         """Return the rows of the tables, and the rates that were tried, with their runs."""
         rows = [
-            {"how": how, **self._row(entry, rate, entry.seeded(rate))}
+            {"how": how, **self._row(entry, rate, self._seeded(entry, rate))}
             for how, entry, rate in self._compared()
         ]
         tried = [self._row(entry, rate, [point]) for entry, rate, point in self._search]
