@@ -39,7 +39,7 @@ _OUTPUT_TAIL = 4000
 """Last characters of a dead process's output that its error message repeats."""
 
 
-class Task(NamedTuple):
+class PointTask(NamedTuple):
     """A point to play in the folder `scratch`."""
 
     point: Point
@@ -55,7 +55,7 @@ class Task(NamedTuple):
         (scratch / SCENARIO).write_text(text, encoding="utf-8")
 
 
-class Played(NamedTuple):
+class PlayedPoint(NamedTuple):
     """A point that has been played, with its new run folder and the facts of the run."""
 
     point: Point
@@ -66,7 +66,7 @@ class Played(NamedTuple):
 class Process:
     """Process that plays points one after the other, and ends with this process at the latest."""
 
-    def __init__(self, tasks: Sequence[Task], command: Sequence[str] = PLAYING) -> None:
+    def __init__(self, tasks: Sequence[PointTask], command: Sequence[str] = PLAYING) -> None:
         """Start the process for `tasks`, at least one."""
         self._waiting = deque(task.point for task in tasks)
         self.updates, self.at, self.step = 0, 0.0, "starting"
@@ -94,7 +94,7 @@ class Process:
         assert self._child.stdout
         return self._child.stdout.fileno()
 
-    def hear(self) -> list[Played]:
+    def hear(self) -> list[PlayedPoint]:
         """Read the reports that have arrived, and return the points played since the last call.
 
         Blocks until there is a report, or the process has ended. Raises the error of a process that
@@ -109,11 +109,11 @@ class Process:
         played = (self._take(json.loads(line)) for line in lines)
         return [point for point in played if point]
 
-    def _take(self, report: dict[str, Any]) -> Played | None:
+    def _take(self, report: dict[str, Any]) -> PlayedPoint | None:
         """Keep the progress or the error of `report`; return the point that it says is played."""
         if "facts" in report:
             self.updates, self.at, self.step = 0, 0.0, "starting"
-            return Played(self._waiting.popleft(), Path(report["folder"]), report["facts"])
+            return PlayedPoint(self._waiting.popleft(), Path(report["folder"]), report["facts"])
         if "error" in report:
             self._error = report
         self.step = report.get("step", "")

@@ -18,7 +18,7 @@ from . import table
 from .deciding_code import Code, deciding_code
 from .finished_points import FinishedPoints
 from .point import Finished, Point
-from .point_process import PLAYING, Played, Process, Task, heard
+from .point_process import PLAYING, PlayedPoint, PointTask, Process, heard
 from .preparation import prepare, require
 from .remaining_time import InPlay, seconds_left
 from .sweep_folder import SweepFolder, opened
@@ -93,7 +93,7 @@ class Batch(Protocol):
 
 
 @dataclass(frozen=True)
-class Fixed:
+class PlainBatch:
     """A batch of points of which none follows from another."""
 
     points: Sequence[Point]
@@ -133,7 +133,7 @@ def sweep(
     times = Counter(point.label for point in points)
     if repeated := sorted(label for label, count in times.items() if count > 1):
         raise ValueError(f"two points are called {repeated[0]!r}")
-    batch = Fixed(points, out, about or {})
+    batch = PlainBatch(points, out, about or {})
     return play_batches([batch], cores, view, runs=runs, command=command)[0]
 
 
@@ -266,7 +266,7 @@ class _Pool:
         """Start processes while cores are free and points wait that no process is playing."""
         while len(self._playing) < self._cores and (jobs := self._next()):
             room = jobs[0].room
-            tasks = [Task(job.point, job.scenario, room.folder.scratch()) for job in jobs]
+            tasks = [PointTask(job.point, job.scenario, room.folder.scratch()) for job in jobs]
             code = deciding_code()  # as the process is about to load it
             self._playing[Process(tasks, self._command)] = room, code
 
@@ -312,7 +312,7 @@ class _Pool:
             for room in self._rooms:
                 room.write()
 
-    def _finish(self, room: _Room, played: Played, code: Code) -> None:
+    def _finish(self, room: _Room, played: PlayedPoint, code: Code) -> None:
         """Keep the run of `played`, and queue the points that follow."""
         point, folder, facts = played
         if facts["outcome"] not in ENDS:

@@ -11,7 +11,7 @@ import pytest
 from emulator.sweeps import Finished, Point, deciding_code, sweep
 from emulator.sweeps.deciding_code import DECIDING, deciding_files, tree_digest
 from emulator.sweeps.point_note import NOTE
-from emulator.sweeps.pool import Fixed, play_batches
+from emulator.sweeps.pool import PlainBatch, play_batches
 from emulator.sweeps.remaining_time import InPlay, seconds_left
 from tests.fakes.sweeps.made_up_play import HANGS
 from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, made_up, rates
@@ -20,7 +20,7 @@ from tests.layers import PACKAGE, ROOT, imports, module_file
 # -- points that follow ----------------------------------------------------------------------------
 
 
-class Following(Fixed):
+class Following(PlainBatch):
     """A batch in which the first point's result brings further points."""
 
     further: list[Point]
@@ -61,7 +61,7 @@ def test_batches_are_played_as_one_into_their_folders(
 ) -> None:
     view = Watching()
     batches = [
-        Fixed(rates(sweep_file, rate), tmp_path / name, {"of": name})
+        PlainBatch(rates(sweep_file, rate), tmp_path / name, {"of": name})
         for name, rate in (("one", 0.1), ("two", 0.2))
     ]
     (first,), (second,) = play_batches(batches, 2, view, command=MADE_UP)

@@ -18,7 +18,7 @@ from ...synchronization import ComputeGroups
 from ...units import Seconds
 from ...world.stop_conditions import SCORED
 from ..point import Point
-from ..point_process import EVERY, PLAYING, Process, Task, heard
+from ..point_process import EVERY, PLAYING, PointTask, Process, heard
 from ..pool import Standing
 from ..preparation import prepare
 from ..sweep_folder import SweepFolder
@@ -94,7 +94,7 @@ class VirtualTrials:
         while waiting and len(playing) < self._cores:
             (point, scenario), *waiting = waiting
             if not skip(point):
-                task = Task(point, scenario, self._folder.scratch())
+                task = PointTask(point, scenario, self._folder.scratch())
                 playing[point.label] = Process([task], self._command)
         return waiting
 
