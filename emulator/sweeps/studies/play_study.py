@@ -50,15 +50,16 @@ def play(
     HostError if a folder has content that is not a study's.
     """
     batches = [_StudyBatch(study, out) for out, study in studies.items()]
-    for batch in batches:
-        take(batch.out)
-        (batch.out / NOTE).unlink(missing_ok=True)  # its runs may be played anew
-        batch.plan(view)
     points = [point for batch in batches for point in batch.first()]
     for text in warned(points):
         view.line(f"warning {text}")
+    for batch in batches:
+        if batch.out.exists():
+            take(batch.out)
+            (batch.out / NOTE).unlink(missing_ok=True)  # its runs may be played anew
     play_batches(batches, cores, view, runs=runs)
     for batch in batches:
+        batch.plan(view)
         write_json(batch.out / NOTE, {**batch.note(), "quick": quick, "played": _played(cores)})
 
 
