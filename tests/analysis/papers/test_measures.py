@@ -1,16 +1,21 @@
 """Measures of a run by their names, and names that are none."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import fields
 
 from analysis import read
-from analysis.papers.course import EXAMPLES, course
-from analysis.papers.measures import UnknownMeasureError, heading, measure, middle
+from analysis.papers.claim_rules import RULES
+from analysis.papers.course import BYTE_MODELS, EXAMPLES, course
+from analysis.papers.declaration import X_AXES, Y_AXES, Claim, FigureSpec, TableSpec
+from analysis.papers.measures import PLAIN, UnknownMeasureError, heading, measure, middle
 from emulator.learning.datasets import DATASETS
 from tests.fakes.runs.handmade_run import written
 from tests.fakes.runs.made_up_study import BETTER, GOOD, training
+from tests.layers import ROOT
 
 VALUES = {
     "ended": (0.9 + 0.972 + 0.98 + 0.981) / 4,
@@ -96,3 +101,12 @@ GOALS = {"97%": 20.0, "98.5%": 30.0}
 def test_the_first_evaluation_at_a_target_counts(goal: str, tmp_path: Path) -> None:
     written(tmp_path, training(BETTER, 1, 2))
     assert measure(f"updates to {goal}").of(course(read(tmp_path))) == GOALS[goal]
+
+
+def test_the_page_names_every_measure_and_rule() -> None:
+    page = (ROOT / "docs" / "study.md").read_text()
+    named = set(re.findall(r"`([^`]+)`", page))
+    assert named >= {*PLAIN, *BYTE_MODELS, *RULES, *X_AXES, *Y_AXES}
+    assert named >= {f"{cost} to X%" for cost in ("updates", "seconds", "pushed", "pulled", "both")}
+    assert set(TableSpec.__struct_fields__) | set(FigureSpec.__struct_fields__) <= named
+    assert {field.encode_name for field in fields(Claim)} <= named | {"of"}
