@@ -84,17 +84,18 @@ def _rows(results: Results, claim: Claim, of: Values) -> list[Row]:
 def _value(results: Results, row: Row, of: Values) -> list[Place]:
     """Return the value of `row`; [] for a row that would be compared with itself."""
     if not of.against:
-        return [(_place(row), results.middle(row, of.measure))]
+        return [(_place(row, of), results.middle(row, of.measure))]
     against = {"entry": of.against} if isinstance(of.against, str) else of.against
     world, entry = against.get("world", row.world), against.get("entry", row.algorithm)
     base = results.row(world, entry, row.over)
     if base == row:
         return []
-    return [(_place(row), results.compared(row, base, of.measure, of.as_))]
+    return [(_place(row, of), results.compared(row, base, of.measure, of.as_))]
 
 
-def _place(row: Row) -> str:
-    return f"{row.world}: {row.name}"
+def _place(row: Row, of: Values) -> str:
+    """Return the name of what `row` is one of: a world, if the claim is on a single entry."""
+    return row.world if isinstance(of.entry, str) and not row.over else f"{row.world}: {row.name}"
 
 
 def _sequences(results: Results, claim: Claim, of: Values) -> Mapping[str, list[Place]]:

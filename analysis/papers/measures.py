@@ -145,7 +145,7 @@ PLAIN: Mapping[str, Measure] = {
 
 _COSTS: Mapping[str, tuple[str, Words, str]] = {
     "updates": ("updates", figures, "Updates"),
-    "seconds": ("at", seconds, "Time (s)"),
+    "seconds": ("at", seconds, "Seconds"),
     "pushed": ("pushed", size, "Bytes pushed"),
     "pulled": ("pulled", size, "Bytes pulled"),
     "both": ("both", size, "Bytes in both directions"),
@@ -157,7 +157,13 @@ def _to(cost: str, share: str) -> Measure:
     """Return the cost until the first evaluation with the accuracy `share`."""
     column, words, label = _COSTS[cost]
     spread = cost == "seconds"
-    return Measure(lambda c: spent(c, column, shares(share)), words, f"{label} to {share}", spread)
+    return Measure(
+        lambda c: spent(c, column, shares(share)), words, f"{label} to {_spaced(share)}", spread
+    )
+
+
+def _spaced(share: str) -> str:
+    return share.replace("%", " %")
 
 
 def spent(course: Course, column: str, target: float) -> float:
@@ -170,7 +176,7 @@ def _counted(share: str, model: str) -> Measure | None:
     """Return the bytes pushed until the accuracy `share` as the byte model `model` counts them."""
     if model not in BYTE_MODELS:
         return None
-    label = f"Bytes pushed to {share}, {model}"
+    label = f"Bytes pushed to {_spaced(share)}, {model}"
     return Measure(lambda c: spent(c, model, shares(share)), size, label)
 
 
@@ -179,7 +185,7 @@ def _pace(share: str) -> Measure:
         took = spent(course, "at", shares(share))
         return spent(course, "updates", shares(share)) / took if math.isfinite(took) else math.inf
 
-    return Measure(of, figures, f"Updates a second to {share}")
+    return Measure(of, figures, f"Updates a second to {_spaced(share)}")
 
 
 def _after(time: str) -> Measure:

@@ -41,9 +41,13 @@ def draw(results: Results, spec: FigureSpec, path: Path) -> None:
         low, high = (100 * shares(end) for end in spec.zoom)
         lines += [(spec.rows_of_panels[0], (low, high))]  # type: ignore[list-item]
     styles = _styles(rows, spec)
-    width = min(_WIDEST, max(5.0, _PANEL[0] * len(columns)))
-    with sheet(path, width, 0.6 + _PANEL[1] * len(lines)) as drawn:
-        grid = drawn.subplots(len(lines), len(columns), sharex="col", sharey="row", squeeze=False)
+    # a single world has its measures side by side
+    across = len(columns) == 1 and not spec.zoom
+    shape = (1, len(lines)) if across else (len(lines), len(columns))
+    size = min(_WIDEST, max(5.0, _PANEL[0] * shape[1])), 0.6 + _PANEL[1] * shape[0]
+    with sheet(path, *size) as drawn:
+        sharing: Any = {} if across else {"sharex": "col", "sharey": "row"}
+        grid = drawn.subplots(*shape, squeeze=False, **sharing).reshape(len(lines), len(columns))
         for (name, ends), panels in zip(lines, grid, strict=True):
             for panel, own in zip(panels, columns.values(), strict=True):
                 KINDS[spec.kind](panel, results, own, spec, name, styles)
@@ -52,7 +56,7 @@ def draw(results: Results, spec: FigureSpec, path: Path) -> None:
             panels[0].set_ylabel(_label(spec, name))
         for panel, title in zip(grid[0], columns, strict=True):
             panel.set_title(title)
-        for panel in grid[-1]:
+        for panel in grid.flat if across else grid[-1]:
             _finish_x(panel, spec)
         _legend(drawn, grid[0])
 
@@ -224,18 +228,25 @@ def _along(
     places = _places(texts)
     shown = measure(name)
     names = list(dict.fromkeys(_line(row, spec) for row in rows))
-    for line in names:
+    for number, line in enumerate(names):
+        apart = number - (len(names) - 1) / 2
         own = [row for row in rows if _line(row, spec) == line and _text(row, spec)]
         own.sort(key=lambda row: places[str(_text(row, spec))])
         scale = 100 if shown.share else 1
         seeds = [[scale * value for value in results.values(row, name)] for row in own]
-        at = [places[str(_text(row, spec))] for row in own]
+        at = [_apart(places[str(_text(row, spec))], apart, places, spec) for row in own]
         ranges(panel, at, seeds, label=line, markersize=4, **styles[line])
     if spec.log:
         panel.set_xscale("log")
     panel.set_xticks(list(places.values()), [_short(text) for text in texts])
     panel.xaxis.set_minor_locator(NullLocator())
     _finish_y(panel, name)
+
+
+def _apart(place: float, apart: float, places: Mapping[str, float], spec: FigureSpec) -> float:
+    """Return `place` moved by `apart` steps, so that the bars of several lines are seen."""
+    reach = max(places.values()) - min(places.values())
+    return float(place * 1.025**apart) if spec.log else place + 0.01 * reach * apart
 
 
 def _text(row: Row, spec: FigureSpec) -> str | None:

@@ -109,10 +109,10 @@ def test_a_measure_along_a_grid(drawn) -> None:  # type: ignore[no-untyped-def]
 
 def test_measures_along_the_worlds(drawn) -> None:  # type: ignore[no-untyped-def]
     measures = ["ended", "seconds to 97%"]
-    upper, lower = drawn(kind="along", along="worlds", y=measures, label="Fleet").axes
-    assert lower.get_xlabel() == "Fleet"
-    assert [tick.get_text() for tick in lower.get_xticklabels()] == ["few", "many"]
-    assert upper.get_ylabel().startswith("Test accuracy (%)")
+    left, right = drawn(kind="along", along="worlds", y=measures, label="Fleet").axes
+    assert left.get_xlabel() == right.get_xlabel() == "Fleet"
+    assert [tick.get_text() for tick in right.get_xticklabels()] == ["few", "many"]
+    assert left.get_ylabel().startswith("Test accuracy (%)")
 
 
 def test_bars(drawn) -> None:  # type: ignore[no-untyped-def]
