@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
+from ..pictures.picture_file import Print
 from . import dynacomm, omnivore, study_figures, study_tables
 from .book import complete, heading, page_of, write_block, write_book
 from .claims import COLUMNS, Judged, judge, total
@@ -31,15 +32,15 @@ def check(name: str, docs: Path) -> None:
     page_of(name, docs)
 
 
-def publish(folder: Path, docs: Path) -> list[Path]:
+def publish(folder: Path, docs: Path, prints: Print | None = None) -> list[Path]:
     """Write the block of the finished study in `folder` into its page in `docs`.
 
-    Figures are `docs/papers/NAME-END.png`. Return the page and the figures. Raises RunError if
-    `folder` holds no finished study.
+    Figures are `docs/papers/NAME-END.png`, and beside them the other formats of `prints`. Return
+    the page and the figures. Raises RunError if `folder` holds no finished study.
     """
     study = open_study(folder)
     results = Results(study)
-    pictures = _draw(results, page_of(study.name, docs).parent)
+    pictures = _draw(results, page_of(study.name, docs).parent, prints)
     return [write_block(study.name, docs, made(results, pictures)), *pictures]
 
 
@@ -80,16 +81,18 @@ def _verdict(claims: list[Judged]) -> str:
     return total(claims) or NO_CLAIM
 
 
-def _draw(results: Results, folder: Path) -> dict[Path, str]:
-    """Draw the figures of a study into `folder`, and return their files and captions."""
+def _draw(results: Results, folder: Path, prints: Print | None) -> dict[Path, str]:
+    """Draw the figures of a study into `folder`, and return their PNG files and captions."""
+    if prints and "png" not in prints.formats:  # the page shows PNG files
+        prints = prints._replace(formats=("png", *prints.formats))
     study, found = results.study, dict[Path, str]()
     module = MODULES.get(study.name)
     for end, (draw, caption) in (module.FIGURES if module else {}).items():
         path = folder / f"{study.name}-{end}.png"
-        draw(study, path)
+        draw(study, path, prints)
         found[path] = caption
     for spec in results.declared.figures:
         path = folder / f"{study.name}-{spec.name}.png"
-        study_figures.draw(results, spec, path)
+        study_figures.draw(results, spec, path, prints)
         found[path] = spec.caption or f"{study.name}: {spec.name}"
     return found

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ..pictures.picture_file import sheet
+from ..pictures.picture_file import Print, sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures
 from ..reading.runs import Run
@@ -172,11 +172,11 @@ _WINDOW = 20
 """Updates in a mean of losses."""
 
 
-def bars(study: Study, path: Path) -> None:
+def bars(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw T_f and T_b as stacked bars into `path`: a column of panels for each network."""
     plans = read_plans(study)["bars"]
     networks = list(dict.fromkeys(plan["network"] for plan in plans))
-    with sheet(path, 10.0, 4.8) as drawn:
+    with sheet(path, 10.0, 4.8, prints=prints) as drawn:
         panels = drawn.subplots(2, len(networks), squeeze=False)
         for column, network in enumerate(networks):
             own = [plan for plan in plans if plan["network"] == network]
@@ -214,7 +214,7 @@ def _stack(panel: Axes, plans: Sequence[Plan], phase: str) -> None:
     panel.grid(False, axis="x")
 
 
-def speedups(study: Study, path: Path) -> None:
+def speedups(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the speed-up over `sequential` into `path`, over the rate and over the set-up time."""
     plans = read_plans(study)
     axes = {
@@ -222,7 +222,7 @@ def speedups(study: Study, path: Path) -> None:
         "setups": ("setup", 1e-3, "Set-up time of a message (ms)"),
     }
     networks = list(dict.fromkeys(plan["network"] for plan in plans["bars"]))
-    with sheet(path, 10.0, 5.2) as drawn:
+    with sheet(path, 10.0, 5.2, prints=prints) as drawn:
         panels = drawn.subplots(2, len(networks), squeeze=False, sharey=True)
         for line, (key, (coordinate, unit, label)) in zip(panels, axes.items(), strict=True):
             for panel, network in zip(line, networks, strict=True):
@@ -244,10 +244,10 @@ def _speedup(panel: Axes, plans: Sequence[Plan], coordinate: str, unit: float) -
     panel.set(xscale="log", ylim=(0, 2.05))
 
 
-def planning(study: Study, path: Path) -> None:
+def planning(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the CPU time of a plan over the number of layers into `path`."""
     rows = read_plans(study)["planning"]
-    with sheet(path, 5.4, 3.4) as drawn:
+    with sheet(path, 5.4, 3.4, prints=prints) as drawn:
         panel = drawn.subplots()
         for colour, method in zip(SERIES, dict.fromkeys(r["method"] for r in rows), strict=False):
             own = [row for row in rows if row["method"] == method]
@@ -258,10 +258,10 @@ def planning(study: Study, path: Path) -> None:
         panel.legend(frameon=False)
 
 
-def devices(study: Study, path: Path) -> None:
+def devices(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the iteration time over the number of devices behind one link into `path`."""
     rows = [row for row in study.rows if row.world.startswith(DEVICES)]
-    with sheet(path, 5.4, 3.4) as drawn:
+    with sheet(path, 5.4, 3.4, prints=prints) as drawn:
         panel = drawn.subplots()
         for kind in SHORT:
             own = [row for row in rows if row.entry == kind]
@@ -272,10 +272,10 @@ def devices(study: Study, path: Path) -> None:
         panel.legend(frameon=False)
 
 
-def losses(study: Study, path: Path) -> None:
+def losses(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the losses of all schedules over updates and over time into `path`."""
     rows = [row for row in study.rows if row.world == LOSSES]
-    with sheet(path, 8.0, 3.4) as drawn:
+    with sheet(path, 8.0, 3.4, prints=prints) as drawn:
         by_update, by_time = drawn.subplots(1, 2, sharey=True)
         for number, row in enumerate(rows):
             run = next(row.read())
@@ -292,7 +292,7 @@ def losses(study: Study, path: Path) -> None:
         legend(drawn, by_update)
 
 
-FIGURES: Mapping[str, tuple[Callable[[Study, Path], None], str]] = {
+FIGURES: Mapping[str, tuple[Callable[[Study, Path, Print | None], None], str]] = {
     "bars": (
         bars,
         "T_f above, T_b below, as stacked bars for each network, batch size and schedule: exposed "

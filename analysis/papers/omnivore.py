@@ -20,7 +20,7 @@ from ..facts.group_updates import (
     statistical_efficiency,
 )
 from ..facts.momentum import MomentumFit, fit, read_trajectory
-from ..pictures.picture_file import sheet
+from ..pictures.picture_file import Print, sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent
 from .claims import Judged, judged
@@ -299,12 +299,12 @@ _LAWS = {"exponential steps": ("o", "-"), "constant steps": ("x", ":"), "mnist-c
 """Marker and line of each measurement of momentum."""
 
 
-def efficiency(study: Study, path: Path) -> None:
+def efficiency(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw HE(g), SE(g) and the time to the target, their product, into `path`."""
     chosen = best(study)
     counts, own = list(chosen), list(chosen.values())
     style = {"marker": "o", "color": SERIES[0]}
-    with sheet(path, 10.0, 3.4) as drawn:
+    with sheet(path, 10.0, 3.4, prints=prints) as drawn:
         hardware, statistical, total = panels = drawn.subplots(1, 3)
         for key, colour in zip(("formula", "queue"), SERIES[1:], strict=False):
             known = {g: s.predicted[key] for g, s in chosen.items() if key in s.predicted}
@@ -326,9 +326,9 @@ def efficiency(study: Study, path: Path) -> None:
             _group_axis(panel, counts)
 
 
-def momentum(study: Study, path: Path) -> None:
+def momentum(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the best explicit momentum, and measured momentum and step, over g into `path`."""
-    with sheet(path, 10.0, 3.7) as drawn:
+    with sheet(path, 10.0, 3.7, prints=prints) as drawn:
         explicit, implicit, step = drawn.subplots(1, 3)
         chosen = best(study)
         explicit.plot(list(chosen), [s.momentum for s in chosen.values()], marker="o")
@@ -355,7 +355,7 @@ def momentum(study: Study, path: Path) -> None:
         legend(drawn, step, 4)
 
 
-def accuracy(study: Study, path: Path) -> None:
+def accuracy(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the accuracy over time of fixed and of tuned strategies into `path`."""
     tuned = best(study)
     most, soonest = max(tuned), min(tuned.values(), key=lambda s: median(s.seconds))
@@ -366,7 +366,7 @@ def accuracy(study: Study, path: Path) -> None:
     }
     if soonest is not tuned[most]:
         shown[f"g = {soonest.groups}, tuned: momentum {soonest.momentum:g}"] = soonest
-    with sheet(path, 6.4, 3.6) as drawn:
+    with sheet(path, 6.4, 3.6, prints=prints) as drawn:
         panel = drawn.subplots()
         for colour, (name, strategy) in zip(SERIES, shown.items(), strict=False):
             points = curve(next(strategy.row.read()))
@@ -376,7 +376,7 @@ def accuracy(study: Study, path: Path) -> None:
         panel.legend(frameon=False, loc="center right")
 
 
-FIGURES: Mapping[str, tuple[Callable[[Study, Path], None], str]] = {
+FIGURES: Mapping[str, tuple[Callable[[Study, Path, Print | None], None], str]] = {
     "efficiency": (
         efficiency,
         "Seconds per group update, group updates to the target, and their product, the time to the "

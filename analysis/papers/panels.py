@@ -31,6 +31,7 @@ def legend_of(drawn: Figure, shown: Mapping[str, Any]) -> None:
         list(shown),
         loc="outside lower center",
         ncols=columns,
+        handlelength=3.2,
         frameon=False,
     )
 

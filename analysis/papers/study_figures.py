@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -11,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from ..pictures.picture_file import sheet
-from ..pictures.theme import SERIES, log_ticks
+from ..pictures.line_styles import LineStyle, line_styles
+from ..pictures.picture_file import Print, sheet
+from ..pictures.theme import INK, log_ticks
 from ..quantities import figures, seconds, size
 from .course import PLACES, Course
 from .declaration import WORLDS, FigureSpec
@@ -24,28 +25,26 @@ from .results import Results, chosen
 _PANEL = 3.3, 2.4
 """Width and height of a panel in inches."""
 _WIDEST = 10.0
-_MARKERS = "osD^vPX*"
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 _STEPS = 40
 """Number of parts of a run in a curve of a measure that is made of updates."""
 
 Points = list[tuple[float, float]]
 
 
-def draw(results: Results, spec: FigureSpec, path: Path) -> None:
-    """Draw the figure `spec` of `results` into `path`."""
+def draw(results: Results, spec: FigureSpec, path: Path, prints: Print | None = None) -> None:
+    """Draw the figure `spec` of `results` into `path`, for print by `prints`."""
     rows = [row for row in chosen(results.study.rows, spec.worlds, spec.entries) if row.own]
     columns = _columns(rows, spec)
     lines = [(name, None) for name in spec.rows_of_panels]
     if spec.zoom:
         low, high = (100 * shares(end) for end in spec.zoom)
         lines += [(spec.rows_of_panels[0], (low, high))]  # type: ignore[list-item]
-    styles = _styles(rows, spec)
+    styles = line_styles(_line(row, spec) for row in rows)
     # a single world has its measures side by side
     across = len(columns) == 1 and not spec.zoom
     shape = (1, len(lines)) if across else (len(lines), len(columns))
     size = min(_WIDEST, max(5.0, _PANEL[0] * shape[1])), 0.6 + _PANEL[1] * shape[0]
-    with sheet(path, *size) as drawn:
+    with sheet(path, *size, prints=prints) as drawn:
         sharing: Any = {} if across else {"sharex": "col", "sharey": "row"}
         grid = drawn.subplots(*shape, squeeze=False, **sharing).reshape(len(lines), len(columns))
         for (name, ends), panels in zip(lines, grid, strict=True):
@@ -81,19 +80,6 @@ def _line(row: Row, spec: FigureSpec) -> str:
     return name if along_worlds or spec.panels == "worlds" else f"{row.world}: {name}"
 
 
-def _styles(rows: Sequence[Row], spec: FigureSpec) -> Mapping[str, dict[str, Any]]:
-    """Return colour, marker and dash of each line by its name."""
-    names = dict.fromkeys(_line(row, spec) for row in rows)
-    return {
-        name: {
-            "color": SERIES[place % len(SERIES)],
-            "marker": _MARKERS[place % len(_MARKERS)],
-            "linestyle": _DASHES[place // len(SERIES) % len(_DASHES)],
-        }
-        for place, name in enumerate(names)
-    }
-
-
 def _legend(drawn: Figure, panels: Sequence[Axes]) -> None:
     shown: dict[str, Any] = {}
     for panel in panels:
@@ -110,14 +96,14 @@ def _curves(
     rows: Sequence[Row],
     spec: FigureSpec,
     name: str,
-    styles: Mapping[str, dict[str, Any]],
+    styles: Mapping[Hashable, LineStyle],
 ) -> None:
     """Draw the median of the seeds of each of `rows`, and a band from the least to the most.
 
     The seeds' points with the same number of updates belong together; a run that has ended keeps
     its last value. A run that diverged ends with a cross.
     """
-    for row in rows:
+    for place, row in enumerate(rows):
         style = styles[_line(row, spec)]
         courses = [results.courses[run] for run in row.runs]
         joint = _joined([_points(course, spec.x, name) for course in courses])
@@ -126,12 +112,12 @@ def _curves(
         at = [median(x for x, _ in seeds) for seeds in joint]
         values = [[y for _, y in seeds] for seeds in joint]
         low, high = [min(own) for own in values], [max(own) for own in values]
-        line = {key: style[key] for key in ("color", "linestyle")}
-        panel.plot(at, list(map(median, values)), label=_line(row, spec), **line)
-        panel.fill_between(at, low, high, color=style["color"], alpha=0.18, linewidth=0)
+        look = style.marked(len(at), place)
+        panel.plot(at, list(map(median, values)), label=_line(row, spec), **look)
+        panel.fill_between(at, low, high, color=style.colour, alpha=0.18, linewidth=0)
         for course in courses:
             if course.facts.get("diverged") and (points := _points(course, spec.x, name)):
-                panel.plot(*points[max(points)], color=style["color"], marker="x")
+                panel.plot(*points[max(points)], color=style.colour, marker="x")
     if spec.x in _BYTES:
         panel.set_xscale("log")
     if name == "loss" or name.startswith("compression"):
@@ -221,7 +207,7 @@ def _along(
     rows: Sequence[Row],
     spec: FigureSpec,
     name: str,
-    styles: Mapping[str, dict[str, Any]],
+    styles: Mapping[Hashable, LineStyle],
 ) -> None:
     """Draw the measure `name` along the grid: medians, with bars from the least to the most."""
     texts = list(dict.fromkeys(text for row in rows if (text := _text(row, spec))))
@@ -235,7 +221,7 @@ def _along(
         scale = 100 if shown.share else 1
         seeds = [[scale * value for value in results.values(row, name)] for row in own]
         at = [_apart(places[str(_text(row, spec))], apart, places, spec) for row in own]
-        ranges(panel, at, seeds, label=line, markersize=4, **styles[line])
+        ranges(panel, at, seeds, label=line, **styles[line].marked(len(at)))
     if spec.log:
         panel.set_xscale("log")
     panel.set_xticks(list(places.values()), [_short(text) for text in texts])
@@ -275,7 +261,7 @@ def _bars(
     rows: Sequence[Row],
     spec: FigureSpec,
     name: str,
-    styles: Mapping[str, dict[str, Any]],
+    styles: Mapping[Hashable, LineStyle],
 ) -> None:
     """Draw a bar for each of `rows`, with a line from the least to the most of its seeds."""
     shown = measure(name)
@@ -286,9 +272,9 @@ def _bars(
         if not known or not math.isfinite(middle := median(values)):
             continue
         style, line = styles[_line(row, spec)], _line(row, spec)
-        panel.bar([place], [middle], color=style["color"], width=0.8, label=line)
+        panel.bar([place], [middle], color=style.colour, width=0.8, label=line)
         span = [(min(known), max(known))]
-        bars(panel, [place], [middle], span, color="#222222", linestyle="none")
+        bars(panel, [place], [middle], span, color=INK, linestyle="none")
     panel.set_xticks(range(len(rows)), [_line(row, spec) for row in rows], rotation=30, ha="right")
     panel.grid(False, axis="x")
     _finish_y(panel, name)

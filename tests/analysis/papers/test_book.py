@@ -11,6 +11,7 @@ from analysis.papers import book, complete, publish, verdict, write_book
 from analysis.papers.book import contents, not_played
 from analysis.papers.declaration import declared, papers
 from analysis.papers.markdown import BEGIN, END, block, replace
+from analysis.pictures.picture_file import Print
 from tests.fakes.runs.made_up_study import BETTER, Key, played, training
 from tests.layers import ROOT
 
@@ -85,6 +86,13 @@ def test_a_quick_study_says_so(folder: Path, tmp_path: Path) -> None:
     note.write_text(note.read_text().replace('"rows"', '"quick": true, "rows"', 1))
     page = publish(folder, tmp_path)[0]
     assert "**A smaller study, by `--quick`: its verdicts say little.**" in page.read_text()
+
+
+@pytest.mark.slow
+def test_figures_for_print_stand_beside_those_of_the_page(folder: Path, tmp_path: Path) -> None:
+    publish(folder, tmp_path, Print(("pdf", "svg"), 3.3, 8))
+    names = {path.name for path in (tmp_path / "papers").glob("adacomp-bytes.*")}
+    assert names == {"adacomp-bytes.png", "adacomp-bytes.pdf", "adacomp-bytes.svg"}
 
 
 def test_a_folder_without_a_finished_study_is_refused(tmp_path: Path) -> None:
