@@ -1,1 +1,1 @@
-"""What a scenario is refused or warned of before a run, on this host and by itself."""
+"""Checks of a scenario before a run, by itself and on this host: refusals, warnings, notes."""

@@ -18,7 +18,7 @@ from ..world.laws import Fixed, Uniform
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check says about a scenario, in a line."""
+    """A line that a check says about a scenario."""
 
     severity: Literal["error", "warning", "note"]
     """`error`: no run begins. `warning`: the run may fail, or its results mislead. `note`: the host
@@ -145,7 +145,7 @@ class Situation:
 
     @cached_property
     def demand(self) -> Demand:
-        """What the containers of the run need."""
+        """The resources that the containers of the run need."""
         return demand(self.scenario)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Selection of the entries of largest magnitude, and how many of them a share is.
+"""Selection of the entries of largest magnitude, and the number of entries in a share.
 
 The selection takes about two passes over the gradient. A small sample suggests a threshold slightly
 too low, which leaves few candidates; the exact choice is made among the candidates. Where the

@@ -1,1 +1,1 @@
-"""What a run costs: seconds, bytes and cores, reckoned from a scenario and from calibrations."""
+"""Costs of a run in seconds, bytes and cores, reckoned from a scenario and from calibrations."""

@@ -58,7 +58,7 @@ class CoreDemand:
 
     @property
     def who(self) -> str:
-        """What wants the cores, in words."""
+        """The user of the cores, in words."""
         return "devices, server and packets" if self.packets else "devices and server"
 
     def needed(self, cores: float) -> float:

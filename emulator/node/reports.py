@@ -1,8 +1,8 @@
 """Reports: lines of JSON from a part to its supervisor, and from supervisors to the conductor.
 
-A part speaks by a pipe of its own, a supervisor and the box by standard output. None is trusted: a
-line that is no report, of a kind that nobody knows or with a value out of bounds, is text for a
-log.
+A part writes to a pipe of its own, a supervisor and the box write to standard output. The reader
+trusts none of them: a line that is not JSON, of an unknown kind, or with a value out of bounds, is
+written to the node's log as text.
 """
 
 import os

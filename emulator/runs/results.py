@@ -357,12 +357,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 class Rescued(NamedTuple):
-    """What the server's state told of the end of a run."""
+    """Facts of the end of a run, from the server's state."""
 
     lines: list[bytes]
     """Last lines of the server's log that its end kept from `run.jsonl`."""
     failure: str = ""
-    """Why there is no model; empty if there is one."""
+    """The reason for which there is no model; empty if there is one."""
     version: int = 0
     """Version of the model, if there is one."""
     older: str = ""

@@ -1,1 +1,1 @@
-"""Where a scenario comes true. Runtimes never know of each other."""
+"""Runtimes, which play a scenario: containers, and virtual time. Neither imports the other."""

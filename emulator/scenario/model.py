@@ -24,7 +24,7 @@ from .sections.training_section import TrainingSection
 from .sections.virtual_section import Virtual
 
 FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""What a scenario can be called: its runs have a folder of this name."""
+"""Names that a scenario may have: its runs have a folder of this name."""
 
 
 class EvaluateSection(Section):

@@ -43,8 +43,9 @@ def slowest_exchange(scenario: Scenario, model: int) -> float:
 
 
 def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
-    """Return the seconds for a dense update up `link`, a pull, and a model down, while all devices
-    share the server's link, and those of the slowest bottleneck share that, too.
+    """Return an upper bound on the seconds of an exchange, for time-outs: a dense update up `link`,
+    a pull, and a model down, while all devices share the server's link, and those of the slowest
+    bottleneck share that, too. The expected time of a device is that of `costs.exchange`.
 
     Model and update have `model` bytes each. With a schedule that cuts them, each layer counts as a
     message of its own. With a cut model `model` is the devices' part, and the exchange at the cut

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 Delay: TypeAlias = Literal["netem", "packets", "receiver"]
-"""Who delays: the kernel, the box (`packets`), or the receiver of each message."""
+"""Means of delaying: the kernel, the box (`packets`), or the receiver of each message."""
 DELAYS: tuple[Delay, ...] = get_args(Delay)
 """In the order of preference."""
 

@@ -88,7 +88,11 @@ class LeftOutCount(NamedTuple):
 
 
 class LeftOut(Stateful):
-    """Counts steps without the devices that were given up after the patience."""
+    """Counts steps without the devices that were given up after the patience.
+
+    A step costs O(1), however many devices are given up: the count of a device is a difference of
+    two step numbers.
+    """
 
     STATE = ("_steps", "_since", "_before", "_given_up")
 

@@ -1,8 +1,8 @@
 """The time of a run in containers, a world that may be played slower than real time.
 
-`EmulatedClock` reads it, and `WorkPace` makes a core slower with it. A CPU quota does not make a
-core slower. It is a budget for a period, and work that fits into the budget is done at the full
-speed of the host's core. So a process rests after its work.
+`EmulatedClock` reads this time, and `WorkPace` makes a core slower by the same factor. A CPU quota
+does not make a core slower. It is a budget for a period, and work that fits into the budget is done
+at the full speed of the host's core. So a process rests after its work.
 """
 
 import time

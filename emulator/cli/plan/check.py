@@ -67,7 +67,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
 
 @dataclass(frozen=True)
 class _Checked:
-    """What is known of a scenario before a run."""
+    """The facts of a scenario before a run."""
 
     scenario: "Scenario"
     host: "Host"

@@ -133,7 +133,7 @@ class Progress:
 
     @property
     def share(self) -> float | None:
-        """How much of the run is done, 0 to 1; None if nothing says when it will end."""
+        """The part of the run that is done, 0 to 1; None if nothing says when it will end."""
         shares = [self.updates / self.goal] if self.goal else []
         shares += [self.now / self.limit] if self.limit else []
         return min(1.0, max(shares)) if shares else None

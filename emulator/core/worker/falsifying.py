@@ -56,7 +56,7 @@ class Falsifier:
 
 
 class FalsifyingEncoder:
-    """A GradientEncoder that encodes lies while its device lies; or a PieceEncoder that does."""
+    """An encoder of whole gradients or of segments that encodes lies while its device lies."""
 
     def __init__(
         self,

@@ -111,7 +111,7 @@ class PartFaults:
         self._played.begin_iteration()
 
     def before_pass(self) -> None:
-        """Note the pauses so far: those of the pass are no computing."""
+        """Note the pauses before the pass, since pauses within it do not heat the device."""
         if self._played.heats:
             self._paused = paused(self._orders.settings())
 

@@ -88,7 +88,7 @@ class DockerRuntime:
 
     @property
     def given_up(self) -> str:
-        """Why the runtime ended the run, if no device was left; else empty."""
+        """The reason for which the runtime ended the run without devices; else empty."""
         return self._log.given_up
 
     @property

@@ -38,7 +38,7 @@ _LONG = TrafficRecord | LinkRecord | PlanRecord | IterationRecord
 
 
 class Reports:
-    """What supervisors report, and how containers end, as records with emulated times."""
+    """Turns reports of supervisors and ends of containers into records with emulated times."""
 
     def __init__(
         self,

@@ -71,7 +71,7 @@ class ServerLog:
         self.stop: StopRecord | None = None
         """The last record, once the server has written it."""
         self.given_up = ""
-        """Why this process ended the run, if no device was left; else empty."""
+        """The reason for which this process ended the run without devices; else empty."""
 
     @property
     def now(self) -> float:
@@ -88,7 +88,7 @@ class ServerLog:
 
     @property
     def stopped_early(self) -> str:
-        """Why the server gave up before the run began; empty if it did not."""
+        """The reason for which the server gave up before the run began; empty if it did not."""
         early = self.stop is not None and self.zero is None
         return self.stop.detail or "no reason" if early and self.stop else ""
 

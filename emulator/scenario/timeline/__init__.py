@@ -1,1 +1,1 @@
-"""What happens in a run and when, as compiled from a scenario: faults, and changes of links."""
+"""The timeline of a run, as compiled from a scenario: faults, and changes of links."""

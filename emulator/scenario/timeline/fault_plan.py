@@ -71,7 +71,7 @@ class PlannedFault:
     fault: str
     """Kind of the fault."""
     setting: Mapping[str, Any] | None = None
-    """How strongly, for a fault whose verb has a setting."""
+    """The strength of a fault whose verb has a setting."""
 
     def lasts(self, end: float) -> float:
         """Return the seconds of the fault before `end`."""

@@ -1,4 +1,4 @@
-"""What studies compute without a run: plans of schedules, and times of a group update."""
+"""Plans of schedules, and times of a group update: computed by studies without a run."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -155,4 +155,4 @@ PLANS: Mapping[str, Callable[[Study], dict[str, Any]]] = {
     "dynacomm": _dynacomm,
     "omnivore": _omnivore,
 }
-"""What is computed for the figures, as JSON types, by the name in the study's file."""
+"""Functions that compute values for the figures, as JSON types, by the name in a study's file."""

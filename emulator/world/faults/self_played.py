@@ -18,7 +18,7 @@ class SelfPlayed:
         """`seed` is the run's."""
         self._seed, self._device, self._incarnation = seed, device, incarnation
         self.settings: dict[str, Setting] = {}
-        """By verb."""
+        """Settings of the part's orders, by name: those of verbs, and the seconds of its pauses."""
         self.present: Mapping[str, Setting] = {}
         """Settings in force when the present iteration began."""
         self._lag: Lag | None = None
