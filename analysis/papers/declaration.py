@@ -153,6 +153,8 @@ def declaration(file: Path) -> Declaration:
         keys: Any = yaml.safe_load(text)
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise RunError(f"{file}: cannot be read: {' '.join(str(error).split())}") from error
+    if not isinstance(keys, dict) or not {"name", "scenario"} <= keys.keys():
+        raise RunError(f"{file}: not a study: it has no keys 'name' and 'scenario'")
     mistakes: list[str] = []
     tables = _parts(keys, "tables", TableSpec, mistakes)
     figures = _parts(keys, "figures", FigureSpec, mistakes)
@@ -175,7 +177,7 @@ def declaration(file: Path) -> Declaration:
         claims,
         Path(keys["scenario"]).name,
     )
-    mistakes += _wrong_measures(found)
+    mistakes += dict.fromkeys(_wrong_measures(found))
     if mistakes:
         raise RunError("\n".join(f"{file}: {mistake}" for mistake in mistakes))
     return found
