@@ -5,11 +5,14 @@ these need arithmetic of their own, a module of the study's name has `claims(stu
 `tables(study)`, and figures in `FIGURES`.
 """
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 
-from ..pictures.picture_file import Print
+from ..pictures.picture_file import Print, whole_file
 from . import dynacomm, omnivore, study_figures, study_tables
 from .book import complete, heading, page_of, write_block, write_book
 from .claims import COLUMNS, Judged, judge, total
@@ -22,6 +25,9 @@ __all__ = ["MODULES", "check", "complete", "publish", "verdict", "write_book"]
 
 MODULES: Mapping[str, ModuleType] = {"dynacomm": dynacomm, "omnivore": omnivore}
 """Modules of studies with arithmetic of their own, by the study's name."""
+
+VERDICT = "verdict.json"
+"""File with the verdict in the folder of a study."""
 
 NO_CLAIM = "measured; the paper makes no claim"
 """Verdict on a study without a claim."""
@@ -45,10 +51,23 @@ def publish(folder: Path, docs: Path, prints: Print | None = None) -> list[Path]
 
 
 def verdict(folder: Path) -> str:
-    """Return the verdict on the study in `folder`; "" without a finished study."""
+    """Return the verdict on the study in `folder`; "" without a finished study.
+
+    The verdict is kept in `verdict.json` there until the study or its claims change.
+    """
     if not (folder / NOTE).is_file():
         return ""
-    return _verdict(_claims(Results(open_study(folder))))
+    results = Results(open_study(folder))
+    claims = repr(results.declared.claims).encode()
+    digest = sha256((folder / NOTE).read_bytes() + claims).hexdigest()
+    with suppress(OSError, ValueError, KeyError):
+        kept = json.loads((folder / VERDICT).read_bytes())
+        if kept["of"] == digest:
+            return str(kept["verdict"])
+    found = _verdict(_claims(results))
+    with suppress(OSError), whole_file(folder / VERDICT) as sink:
+        sink.write(json.dumps({"of": digest, "verdict": found}).encode())
+    return found
 
 
 def made(results: Results, pictures: Mapping[Path, str]) -> str:

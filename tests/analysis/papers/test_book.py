@@ -52,7 +52,20 @@ def test_a_study_is_published_into_its_page(folder: Path, tmp_path: Path) -> Non
     assert "3 seeds" in made
     assert "times of a step: exponential, 1s" in made
     assert "| partly |" in (tmp_path / "papers" / "README.md").read_text()
+
+
+def test_the_verdict_is_kept_until_the_study_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert verdict(folder) == "partly"
+    with monkeypatch.context() as patched:
+        patched.setattr("analysis.papers.judge", lambda results: pytest.fail("judged again"))
+        assert verdict(folder) == "partly"
+    note = folder / "study.json"
+    note.write_text(note.read_text().replace("AdaComp 1 %", "AdaComp 2 %"))
+    assert verdict(folder) == "not"
+    (folder / "verdict.json").write_text("{")
+    assert verdict(folder) == "not"
 
 
 @pytest.mark.slow
