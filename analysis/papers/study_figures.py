@@ -122,6 +122,8 @@ def _curves(
         panel.set_xscale("log")
     if name == "loss" or name.startswith("compression"):
         panel.set_yscale("log")
+    elif name in _BYTES:
+        _finish_y(panel, name)
 
 
 def _joined(seeds: Sequence[Mapping[float, tuple[float, float]]]) -> list[Points]:

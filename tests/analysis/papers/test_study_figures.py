@@ -90,6 +90,12 @@ def test_curves_of_other_values(drawn, y: str) -> None:  # type: ignore[no-untyp
     assert len(labelled(few)["ASGD"].get_xdata()) > 3
 
 
+def test_curves_of_bytes_are_logarithmic_and_in_words(drawn) -> None:  # type: ignore[no-untyped-def]
+    few, _ = drawn(kind="curves", x="seconds", y="pushed").axes
+    assert few.get_yscale() == "log"
+    assert few.yaxis.get_major_formatter()(2e6) == "2 MB"
+
+
 def test_a_further_line_of_panels_shows_the_upper_end(drawn) -> None:  # type: ignore[no-untyped-def]
     axes = drawn(kind="curves", zoom=["90%", "99.5%"]).axes
     assert len(axes) == 4
