@@ -124,7 +124,7 @@ def _panel(panel: Axes, own: pd.DataFrame, line: str, edges: np.ndarray) -> None
         panel.axhline(asked, color=INK, linestyle=(0, (4, 3)), linewidth=0.7, zorder=4)
         most.append(asked)
     panel.set_ylim(0, max(*most, 1e-3) * 1.15)
-    panel.set_yticks([0, max(most)], ["0", figures(max(most))], fontsize=7)
+    panel.set_yticks([0, max(most)], ["0", figures(max(most))], fontsize="x-small")
 
 
 def _colour(members: pd.DataFrame, place: int) -> str:

@@ -71,7 +71,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
-            fontsize=8,
+            fontsize="small",
         )
     ax.invert_yaxis()
     ax.grid(axis="y", visible=False)

@@ -125,7 +125,7 @@ def _strip(panel: Axes, own: pd.DataFrame, colour: str) -> None:
         panel.axhline(requested, color=INK, linestyle=(0, (4, 3)), linewidth=0.7, zorder=4)
         most = max(most, requested)
     panel.set_ylim(0, most * 1.2)
-    panel.set_yticks([0, most], ["0", figures(most)], fontsize=7)
+    panel.set_yticks([0, most], ["0", figures(most)], fontsize="x-small")
 
 
 def _map(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
@@ -155,7 +155,9 @@ def _map(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
         panel.set_xlabel("time (s)")
         panel.grid(visible=False)
         step = -(-len(keys) // _MOST_NAMES)
-        panel.set_yticks(np.arange(len(keys))[::step] + 0.5, _names(keys)[::step], fontsize=6.5)
+        panel.set_yticks(
+            np.arange(len(keys))[::step] + 0.5, _names(keys)[::step], fontsize="x-small"
+        )
     row[1].set_yticks([])
     ax.figure.colorbar(mesh, ax=row, label="Mbit/s", shrink=0.6, pad=0.02)
     _fault_legend(table, ax)

@@ -6,7 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..facts.host_load import seconds_of
-from ..pictures.theme import SERIES, from_zero, legend_above, nothing, panels
+from ..pictures.line_styles import series
+from ..pictures.theme import from_zero, legend_above, nothing, panels
 from ..reading.labels import stack
 from ..reading.runs import Run
 
@@ -49,10 +50,10 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     runs = dict(iter(table.groupby("run", sort=False)))
     grid = panels(ax, rows=len(runs), gap=0.2)
     for (panel,), (run, own) in zip(grid, runs.items(), strict=True):
-        for (name, label), colour in zip(_NAMES.items(), SERIES, strict=False):
+        for (name, label), style in zip(_NAMES.items(), series(len(_NAMES)), strict=True):
             if own[name].notna().any():
                 edges = [own["at"].iloc[0], *own["until"]]
-                panel.stairs(100 * own[name], edges, baseline=None, color=colour, label=label)
+                panel.stairs(100 * own[name], edges, baseline=None, label=label, **style.stroke)
         panel.set_ylabel("%" if len(runs) == 1 else f"{run!s}\n%")
         panel.set_ylim(0, max(105.0, 105 * own[list(_NAMES)].max().max()))
     from_zero(grid[0][0], float(table["until"].max()))

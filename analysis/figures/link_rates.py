@@ -77,7 +77,7 @@ def _draw_direction(ax: Axes, own: pd.DataFrame, y: float, way: str, colour: str
         (1.01, y),
         xycoords=("axes fraction", "data"),
         va="center",
-        fontsize=7.5,
+        fontsize="small",
         color=INK if verdict == TOO_MUCH else QUIET,
     )
 

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from ..pictures.line_styles import COLOURS, line_styles, series
 from ..pictures.picture_file import Print, sheet
-from ..pictures.theme import SERIES
 from ..quantities import figures
 from ..reading.runs import Run
 from .claims import Judged, judged
@@ -160,11 +160,11 @@ def _planning_costs(rows: Sequence[Plan]) -> str:
 
 # -- figures ---------------------------------------------------------------------------------------
 
-_COLOURS = dict(zip(SHORT, SERIES, strict=False))
+_STYLES = line_styles(SHORT)
 _PARTS = {
-    "exposed transfer": "#D55E00",
+    "exposed transfer": COLOURS[1],
     "transfer and computing": "#999999",
-    "exposed computing": "#009E73",
+    "exposed computing": COLOURS[2],
 }
 """Colours of the parts of a phase, in the order in which a plan lists them."""
 _PHASES = {"forward": "T_f", "backward": "T_b"}
@@ -249,10 +249,11 @@ def planning(study: Study, path: Path, prints: Print | None = None) -> None:
     rows = read_plans(study)["planning"]
     with sheet(path, 5.4, 3.4, prints=prints) as drawn:
         panel = drawn.subplots()
-        for colour, method in zip(SERIES, dict.fromkeys(r["method"] for r in rows), strict=False):
+        methods = dict.fromkeys(row["method"] for row in rows)
+        for look, method in zip(series(len(methods)), methods, strict=True):
             own = [row for row in rows if row["method"] == method]
             milliseconds = [1e3 * row["seconds"] for row in own]
-            style: dict[str, Any] = {"marker": "o", "color": colour, "label": _method(method)}
+            style = look.marked(len(own)) | {"label": _method(method)}
             panel.plot([row["layers"] for row in own], milliseconds, **style)
         panel.set(xscale="log", yscale="log", xlabel="Layers", ylabel="CPU time of a plan (ms)")
         panel.legend(frameon=False)
@@ -312,5 +313,5 @@ FIGURES: Mapping[str, tuple[Callable[[Study, Path, Print | None], None], str]] =
 
 def _line(kind: str) -> dict[str, Any]:
     # dashed, as the best schedule often covers the second best
-    style = "--" if kind == "dynacomm" else "-"
-    return {"color": _COLOURS[kind], "label": kind, "linewidth": 1.6, "linestyle": style}
+    covering = {"linestyle": "--"} if kind == "dynacomm" else {}
+    return {**_STYLES[kind].stroke, "label": kind, "linewidth": 1.6, **covering}

@@ -20,6 +20,7 @@ from ..facts.group_updates import (
     statistical_efficiency,
 )
 from ..facts.momentum import MomentumFit, fit, read_trajectory
+from ..pictures.line_styles import series
 from ..pictures.picture_file import Print, sheet
 from ..pictures.theme import SERIES
 from ..quantities import figures, percent
@@ -368,9 +369,10 @@ def accuracy(study: Study, path: Path, prints: Print | None = None) -> None:
         shown[f"g = {soonest.groups}, tuned: momentum {soonest.momentum:g}"] = soonest
     with sheet(path, 6.4, 3.6, prints=prints) as drawn:
         panel = drawn.subplots()
-        for colour, (name, strategy) in zip(SERIES, shown.items(), strict=False):
+        looks = series(len(shown))
+        for look, (name, strategy) in zip(looks, shown.items(), strict=True):
             points = curve(next(strategy.row.read()))
-            panel.plot(points["at"], 100 * points["accuracy"], color=colour, label=name)
+            panel.plot(points["at"], 100 * points["accuracy"], label=name, **look.stroke)
         panel.axhline(100 * TARGET, color="#777777", linewidth=0.8)
         panel.set(xlabel="Time (s)", ylabel="Test accuracy (%)", ylim=(0, 100))
         panel.legend(frameon=False, loc="center right")

@@ -80,7 +80,9 @@ def name_ends(ax: Axes, lines: Sequence[Line2D]) -> bool:
     figure.draw_without_rendering()
     boxes = [name.get_window_extent() for name in names]
     ends = [ax.transData.transform(name.xy) for name in names]
-    shifts = _apart([float(end[1]) for end in ends], max((box.height for box in boxes), default=0))
+    shifts = _apart(
+        [float(end[1]) for end in ends], 1.05 * max((box.height for box in boxes), default=0)
+    )
     moved = [box.translated(0, shift) for box, shift in zip(boxes, shifts, strict=True)]
     if len(names) < len(lines) or not _fit(ax, lines, moved, shifts):
         for name in names:

@@ -8,8 +8,9 @@ update.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
@@ -36,8 +37,8 @@ _WIDTH = 7.2
 _LINK, _PROCESSOR, _TITLE = 0.62, 0.12, 1.02
 """Lower ends of the two lanes and of the title, in a row of height 1.3."""
 _LANE, _PITCH = 0.4, 1.3
-_LETTER = 0.009
-"""Width of a letter in a bar, as a share of the axis."""
+_LETTER = 0.0072
+"""Width of a letter in a bar for text of one point, as a share of a figure one inch wide."""
 _THIN = 0.004
 """Largest width of a bar without a white edge, as a share of the axis."""
 _PIXEL = 0.001
@@ -179,7 +180,9 @@ def _draw_row(ax: Axes, row: GanttRow, base: float, scale: float, unit: str) -> 
     ax.plot(
         [turn * scale] * 2, [base + 0.05, base + 1.05], color=QUIET, linewidth=0.8, dashes=(2, 2)
     )
-    ax.text(0, base + _TITLE + 0.05, _title(row, scale, unit), color=INK, fontsize=8, va="bottom")
+    ax.text(
+        0, base + _TITLE + 0.05, _title(row, scale, unit), color=INK, fontsize="small", va="bottom"
+    )
 
 
 def _draw_bars(
@@ -189,13 +192,15 @@ def _draw_bars(
     whole = ax.get_xlim()[1]
     # a white edge parts wide bars, and would cover a thin one
     edges = ["white" if width > _THIN * whole else "none" for _, width in spans]
+    figure: Any = ax.figure
+    letter = _LETTER * rcParams["font.size"] / figure.get_figwidth()
     visible = [(begin, max(width, _PIXEL * whole) if width else 0.0) for begin, width in spans]
     ax.broken_barh(visible, (low, _LANE), facecolor=colour, edgecolor=edges, linewidth=0.6)
     for bar, (begin, width) in zip(bars, spans, strict=True):
         text = _worded(bar.layers)
-        if width > (len(text) + 1) * _LETTER * whole:
+        if width > (len(text) + 1) * letter * whole:
             middle = (begin + width / 2, low + _LANE / 2)
-            ax.text(*middle, text, color="white", fontsize=6.5, ha="center", va="center")
+            ax.text(*middle, text, color="white", fontsize="x-small", ha="center", va="center")
 
 
 def _title(row: GanttRow, scale: float, unit: str) -> str:

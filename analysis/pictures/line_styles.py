@@ -98,6 +98,11 @@ def line_styles(names: Iterable[Hashable]) -> dict[Hashable, LineStyle]:
     return {name: chosen[name] for name in ordered}
 
 
+def series(count: int) -> list[LineStyle]:
+    """Return the first `count` styles, for lines whose names have no styles of their own."""
+    return [_style(number) for number in range(count)]
+
+
 def run_styles(table: pd.DataFrame) -> dict[Hashable, LineStyle]:
     """Return a style for each run of `table`, which has the columns `run` and `setting`.
 

@@ -6,11 +6,12 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
+from .line_styles import series
 from .picture_file import sheet
 from .theme import QUIET
 
-_MODELS = {"formula": ("formula", "#0072B2", "o"), "queue": ("queue", "#D55E00", "s")}
-"""Label, colour and marker of each model, by the key of its seconds."""
+_MODELS = ("formula", "queue")
+"""Names of the models, which are the keys of their seconds."""
 
 
 def draw(rows: Sequence[Mapping[str, float]], saturation: int | None, ax: Axes) -> None:
@@ -19,9 +20,9 @@ def draw(rows: Sequence[Mapping[str, float]], saturation: int | None, ax: Axes) 
     A dashed line marks the `saturation` point, if the axis reaches it.
     """
     groups = [row["groups"] for row in rows]
-    for key, (label, colour, marker) in _MODELS.items():
+    for key, style in zip(_MODELS, series(len(_MODELS)), strict=True):
         times = [row[key] for row in rows]
-        ax.plot(groups, times, marker=marker, color=colour, label=label)
+        ax.plot(groups, times, label=key, **style.marked(len(rows)))
     if saturation is not None and saturation <= max(groups):
         ax.axvline(saturation, color=QUIET, linestyle="--", label=f"saturation: {saturation}")
     ax.set_xscale("log")

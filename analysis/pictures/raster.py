@@ -55,12 +55,12 @@ def draw(ax: Axes, struck: pd.DataFrame) -> None:
     # among many devices a lane would be thinner than a pixel
     draw_rows(ax, rows, names, high, lanes=fault_lanes(rows) if len(names) <= _MOST_NAMES else None)
     if len(names) <= _MOST_NAMES:
-        ax.set_yticks([place + 0.5 for place in range(len(names))], names, fontsize=6.5)
+        ax.set_yticks([place + 0.5 for place in range(len(names))], names, fontsize="x-small")
     else:
         first = int(names[0] == SERVER)  # row of the first device
         ticks = {(first + len(names)) / 2: f"{len(names) - first:,} devices"}
         ax.set_yticks([*([0.5] * first), *ticks], [*([SERVER] * first), *ticks.values()])
-        ax.tick_params(axis="y", labelsize=6.5)
+        ax.tick_params(axis="y", labelsize="x-small")
     ax.set_xlim(low, high)
     ax.grid(visible=False)
     ax.tick_params(axis="y", length=0, labelcolor=QUIET)

@@ -12,8 +12,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from .line_styles import line_styles
 from .picture_file import sheet
-from .theme import SERIES
 
 _TRIALS = ("probe", "final", "epoch")
 
@@ -63,7 +63,8 @@ def draw(tuning: Path, picture: Path) -> Path:
     rows = json.loads(tuning.read_bytes())["rows"]
     trials = [row for row in rows if row["what"] in _TRIALS]
     groups = sorted({trial["groups"] for trial in trials})
-    colours = {number: SERIES[place % len(SERIES)] for place, number in enumerate(groups)}
+    styles = line_styles(f"g = {number}" for number in groups)
+    colours = {number: styles[f"g = {number}"].colour for number in groups}
     with sheet(picture, 9.0, 3.8) as figure:
         axes = figure.subplots()
         for trial in trials:
@@ -71,7 +72,7 @@ def draw(tuning: Path, picture: Path) -> Path:
         axes.set_yscale("log")
         axes.set_xlabel("emulated seconds of all trials, one after the other")
         axes.set_ylabel("training loss")
-        handles = [Line2D([], [], color=colour, label=f"g={g}") for g, colour in colours.items()]
+        handles = [Line2D([], [], color=colour, label=f"g = {g}") for g, colour in colours.items()]
         mark = Line2D([], [], color="black", marker="*", linestyle="", label="chosen")
         figure.legend(handles=[*handles, mark], loc="outside right upper", frameon=False)
     return picture
