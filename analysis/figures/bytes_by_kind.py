@@ -8,7 +8,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ..facts.devices import groups
 from ..facts.message_bytes import KINDS
-from ..pictures.theme import SERIES, legend_above, nothing
+from ..pictures.theme import SERIES, legend_below, nothing
 from ..quantities import size
 from ..reading.labels import stack
 from ..reading.runs import Run
@@ -81,7 +81,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     else:
         ax.set_xlabel("bytes pushed")
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
-    legend_above(ax)
+    legend_below(ax, ax.get_legend_handles_labels()[0])
 
 
 def _stack(ax: Axes, bars: pd.DataFrame, several: bool) -> None:

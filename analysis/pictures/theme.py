@@ -14,6 +14,7 @@ from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
+from matplotlib.rcsetup import cycler
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from .line_styles import COLOURS, line_styles
@@ -96,6 +97,7 @@ def style(font: float = FONT) -> Any:
         "font.size": font,
         "axes.labelsize": font,
         "axes.titlesize": font,
+        "axes.prop_cycle": cycler(color=COLOURS),  # for figures of users
         "axes.edgecolor": QUIET,
         "axes.labelcolor": INK,
         "axes.spines.top": False,
