@@ -8,8 +8,8 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-_LETTERS = 95
-"""Number of characters that fit a line of a legend."""
+_LETTERS = 13
+"""Number of characters that fit an inch of a legend; a handle takes ten of them."""
 
 
 def legend(
@@ -25,7 +25,8 @@ def legend_of(drawn: Figure, shown: Mapping[str, Any]) -> None:
     if len(shown) < 2:
         return
     longest = max(map(len, shown))
-    columns = max(1, min(len(shown), 4, _LETTERS // (longest + 5)))
+    fitting = int(_LETTERS * drawn.get_figwidth()) // (longest + 10)
+    columns = max(1, min(len(shown), 4, fitting))
     drawn.legend(
         list(shown.values()),
         list(shown),

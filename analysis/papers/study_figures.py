@@ -120,7 +120,10 @@ def _curves(
                 panel.plot(*points[max(points)], color=style.colour, marker="x")
     if spec.x in _BYTES:
         panel.set_xscale("log")
-    if name == "loss" or name.startswith("compression"):
+    if name in _BYTES:
+        panel.set_yscale("log")
+        panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
+    elif name == "loss" or name.startswith("compression"):
         panel.set_yscale("log")
     elif name in _BYTES:
         _finish_y(panel, name)
@@ -139,11 +142,12 @@ def _joined(seeds: Sequence[Mapping[float, tuple[float, float]]]) -> list[Points
 def _points(course: Course, x: str, y: str) -> dict[float, tuple[float, float]]:
     """Return the finite points of a curve by the number of updates."""
     made = _scores(course, x, y) if y in _SCORES else _shares(course, x, y)
-    positive = x in _BYTES  # on a logarithmic axis
     return {
         count: (at, value)
         for count, at, value in made
-        if math.isfinite(at) and math.isfinite(value) and (at > 0 or not positive)
+        if math.isfinite(at) and math.isfinite(value)
+        # bytes are on logarithmic axes
+        if (at > 0 or x not in _BYTES) and (value > 0 or y not in _BYTES)
     }
 
 
@@ -196,7 +200,7 @@ _LABELS = {
     "error": "Test error (%)",
     "loss": "Test loss",
     "staleness": "Staleness σ (updates)",
-    "divisor": "Mean staleness of the entries, σ_k",
+    "divisor": "Divisor of the step, σ_k",
 }
 
 

@@ -126,3 +126,17 @@ def test_bars(drawn) -> None:  # type: ignore[no-untyped-def]
     # half of the seeds of the third entry never arrive, so their median has no bar
     assert [bar.get_height() for bar in few.patches] == pytest.approx([8200, 320])
     assert few.get_yscale() == "log"
+
+
+def test_bytes_over_time_are_on_a_logarithmic_axis(drawn) -> None:  # type: ignore[no-untyped-def]
+    few, _ = drawn(kind="curves", x="seconds", y="pushed").axes
+    assert few.get_yscale() == "log"
+    assert list(labelled(few)["ASGD"].get_ydata()) == [4100, 8200, 12300, 16400]
+    assert few.yaxis.get_major_formatter()(2e6, 0) == "2 MB"
+
+
+def test_a_legend_is_no_wider_than_its_figure(drawn) -> None:  # type: ignore[no-untyped-def]
+    figure = drawn(kind="curves", worlds=["few"])
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert legend.get_window_extent().width <= figure.bbox.width
