@@ -120,10 +120,7 @@ def _curves(
                 panel.plot(*points[max(points)], color=style.colour, marker="x")
     if spec.x in _BYTES:
         panel.set_xscale("log")
-    if name in _BYTES:
-        panel.set_yscale("log")
-        panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
-    elif name == "loss" or name.startswith("compression"):
+    if name == "loss" or name.startswith("compression"):
         panel.set_yscale("log")
     elif name in _BYTES:
         _finish_y(panel, name)

@@ -72,14 +72,14 @@ def test_the_verdict_is_kept_until_the_study_changes(
 def test_text_around_the_blocks_stays(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "papers" / "hardy-2017.md"
     page.parent.mkdir()
-    page.write_text(f"# By hand\n\n{BEGIN.format(command=COMMAND)}\nold\n{END}\n\nAfter.\n")
+    page.write_text(f"# By hand\n\n{BEGIN.format(command=COMMAND)}\nFormer.\n{END}\n\nAfter.\n")
     publish(folder, tmp_path)
     publish(folder, tmp_path)
     text = page.read_text()
     assert text.startswith("# By hand\n\n<!-- made by")
     assert "<!-- to here -->\n\nAfter.\n" in text
     assert text.count("## adacomp") == 1
-    assert "old" not in text
+    assert "Former." not in text
 
 
 def test_only_the_text_between_the_marks_is_replaced(tmp_path: Path) -> None:
