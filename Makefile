@@ -87,12 +87,12 @@ table-adacomp table-residual table-pulls table-byzantine: table-%: $(INSTALLED) 
 figure-dynacomm figure-omnivore figure-reliability: figure-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
 
-figures: $(INSTALLED) data ## play all studies of the papers, and write their tables and figures into docs/: hours
-	$(BIN)/emulate study --all --docs docs
+figures: $(INSTALLED) data ## play all studies of the papers, and write their results into docs/papers and build/papers.html: hours
+	$(BIN)/emulate study --all --docs docs --book build/papers.html
 
-figures-quick: $(INSTALLED) data ## the same by small versions of the studies, into build/docs: some minutes
+figures-quick: $(INSTALLED) data ## the same by small versions of the studies, into build/: minutes
 	@rm -rf build/docs && mkdir -p build && cp -r docs build/docs
-	$(BIN)/emulate study --all --quick --docs build/docs
+	$(BIN)/emulate study --all --quick --docs build/docs --book build/papers-quick.html
 
 figure-%: $(INSTALLED) data ## play one study, and write its tables and figures: any name that `emulate study` lists
 	$(BIN)/emulate study $* --docs docs

@@ -215,3 +215,10 @@ def test_the_command_names_what_there_is(emulate: Emulate) -> None:
     said = emulate("study", "nothing")
     assert said.code == 2
     assert all(name in said.err for name in NAMES)
+
+
+def test_a_book_that_is_no_page_is_refused_before_hours_of_playing(emulate: Emulate) -> None:
+    said = emulate("study", "pulls", "--book", "book.md")
+    assert said.code == 2
+    assert "'book.md' must end in .html" in said.err
+    assert not Path("runs").exists()

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
 
 from ...errors import suggestion
 from ...runs.folder import RUNS
-from ..options import CORES_OPTION
+from ..options import CORES_OPTION, FORMAT_OPTIONS, Printed
 from ..output import console, table
 from ..prepare.completed_words import study_names
 from ..read.analysis_package import analysis
-from ..read.pages import runs_readable
+from ..read.pages import as_print, runs_readable
 
 if TYPE_CHECKING:
     from ...sweeps.studies import Study
@@ -52,8 +53,16 @@ if TYPE_CHECKING:
     "--docs",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Put the tables into the studies' pages in FOLDER afterwards, and draw the figures there.",
+    help="Put the results into the papers' pages in FOLDER/papers afterwards: verdicts, tables and "
+    "figures.",
 )
+@click.option(
+    "--book",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE.html",
+    help="Write the papers' pages as one HTML file, with the figures inside.",
+)
+@FORMAT_OPTIONS
 def study(
     names: tuple[str, ...],
     every: bool,
@@ -63,16 +72,18 @@ def study(
     out: Path | None,
     cores: int | None,
     docs: Path | None,
+    book: Path | None,
+    prints: Printed,
 ) -> None:
     """Play the study NAME, a paper's comparison, in virtual time on all cores; or several.
 
-    Without NAME, list the studies, their questions, and what is played of each. Every variant that
-    a study compares, for example an algorithm, is played once at each learning rate, and then at
-    its best rate with all seeds.
+    Without NAME, list the studies: what is played of each, its verdict, and its question. Every
+    variant that a study compares, for example an algorithm, is played once at each learning rate,
+    and then at its best rate with all seeds.
 
     Finished runs are not played again: the same command goes on where it stopped, and runs that
     another study or sweep in runs/ has finished are taken over. In a checkout `--docs docs` then
-    puts the tables into the study's page.
+    puts the results into the paper's page.
 
     The file of --add has entries as a study's file has them. They join all worlds of the study's
     first block, or those that the file names; paths count from the folder of the file:
@@ -87,7 +98,7 @@ def study(
     emulate study pulls
     emulate study adacomp --only ASGD --add mine.yaml
     emulate study adacomp --out runs/again --docs docs
-    emulate study --all --quick
+    emulate study --all --quick --book build/papers.html
     """
     from ...machine.host import Host
     from ...sweeps.studies import STUDIES, play
@@ -97,6 +108,8 @@ def study(
         _list()
         return
     studies = _chosen(tuple(STUDIES) if every else names, only, add, quick=quick)
+    if book and book.suffix.lower() not in (".html", ".htm"):
+        raise click.BadParameter(f"'{book}' must end in .html", param_hint="--book")
     if docs:  # before hours of playing
         with runs_readable():
             for name in studies:
@@ -107,11 +120,24 @@ def study(
         for place, each in places.items():
             view.progress(f"{each.about}: into {place}")
         play(places, cores or Host.here().cores, view, runs=RUNS, quick=quick)
-    if docs:
-        with runs_readable():
-            for place in places:
-                for made in analysis("papers").publish(place, docs):
-                    click.echo(made)
+    if docs or book:
+        _publish(list(places), docs, book, prints)
+
+
+def _publish(
+    folders: Sequence[Path], docs: Path | None, book: Path | None, prints: Printed
+) -> None:
+    """Put the results of the studies in `folders` into the pages in `docs`, and into `book`.
+
+    Without `docs` the book has pages of these studies alone.
+    """
+    with TemporaryDirectory() as scratch, runs_readable():
+        for folder in folders:
+            made = analysis("papers").publish(folder, docs or Path(scratch), as_print(prints))
+            for file in made if docs else ():
+                click.echo(file)
+        if book:
+            click.echo(analysis("papers").write_book(docs or Path(scratch), book))
 
 
 def _chosen(
@@ -150,11 +176,14 @@ def _place(out: Path | None, name: str, studies: int, *, quick: bool) -> Path:
 
 
 def _list() -> None:
-    """Print the studies, their questions, and what is played of each."""
+    """Print the studies, what is played of each, their verdicts and their questions."""
     from ...sweeps.studies import STUDIES, points_played
 
-    shown = table("study", "paper", "played", "question")
-    for name, each in STUDIES.items():
-        played, of_all = points_played(each, _place(None, name, 1, quick=False))
-        shown.add_row(name, each.paper, f"{played} of {of_all}", each.question or each.about)
+    shown = table("study", "paper", "played", "verdict", "question")
+    with runs_readable():
+        for name, each in STUDIES.items():
+            folder = _place(None, name, 1, quick=False)
+            played, of_all = points_played(each, folder)
+            verdict = analysis("papers").verdict(folder)
+            shown.add_row(name, each.paper, f"{played} of {of_all}", verdict, each.question)
     console().print(shown)
