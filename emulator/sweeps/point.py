@@ -22,6 +22,8 @@ _LONGEST = 200
 """Longest name of a folder in characters; file systems allow 255."""
 _UPDATES = 1000
 """Updates that a run counts for if it has no largest number."""
+_START = 2e8
+"""Work that the start of a process counts for: some seconds, of 5e7 updates × parameters each."""
 _WITHOUT_LEARNER = 1000
 """Parameters that a model counts for if nothing learns: its size costs no time then."""
 
@@ -40,11 +42,15 @@ class Point:
 
     @cached_property
     def work(self) -> float:
-        """Work of the run, in updates × parameters, as far as it ends by a number of updates."""
+        """Work of the run, in updates × parameters, as far as it ends by a number of updates.
+
+        The start of a process counts, too, unless the point shares one.
+        """
         scenario = self.scenario
         learns = scenario.virtual.learner != "none"
         size = scenario.training.layout.size if learns else _WITHOUT_LEARNER
-        return (scenario.stop.updates or _UPDATES) * float(size)
+        start = 0.0 if self.short else _START
+        return start + (scenario.stop.updates or _UPDATES) * float(size)
 
     @cached_property
     def sources(self) -> PluginSources:
