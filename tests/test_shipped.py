@@ -46,7 +46,6 @@ READ_BY_OTHERS = {
     "ignore_aliases": "called by yaml",
     "yaml_implicit_resolvers": "read by yaml",
     "run_colours": "called by figures of users, as docs/add-a-figure.md says",
-    "write_book": "called by who wants the studies' book as one file",
     "no_feedback": "read by `codecs.refusal`, by its name",
     "no_segments": "read by `codecs.uncuttable`, by its name",
 }
