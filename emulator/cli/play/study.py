@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -131,6 +130,8 @@ def _publish(
 
     Without `docs` the book has pages of these studies alone.
     """
+    from tempfile import TemporaryDirectory  # late: the list of commands does without
+
     with TemporaryDirectory() as scratch, runs_readable():
         for folder in folders:
             made = analysis("papers").publish(folder, docs or Path(scratch), as_print(prints))
