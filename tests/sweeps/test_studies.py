@@ -207,7 +207,8 @@ def test_without_a_name_the_studies_are_listed_with_their_questions(emulate: Emu
     said = emulate("study")
     rows = {line.split()[0]: line for line in said.out.splitlines() if line}
     assert {*NAMES} <= rows.keys()
-    assert all(STUDIES[name].question in " ".join(rows[name].split()) for name in NAMES)
+    # a long question goes on in the next line
+    assert all(STUDIES[name].question[:40] in rows[name] for name in NAMES)
     assert rows["pulls"].split()[1:5] == ["hardy-2017", "2", "of", "12"]
 
 
