@@ -1,5 +1,7 @@
 """Curves: medians over seeds, names at the lines' ends, and the panel of the last tenth."""
 
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from matplotlib import rc_context
@@ -8,6 +10,9 @@ from analysis.figures.scores import accuracy_bytes, accuracy_updates
 from analysis.pictures import drawing
 from analysis.pictures.curves import draw_curves, medians, name_lines
 from analysis.pictures.theme import STYLE
+from analysis.reading.labels import settings
+from analysis.reading.runs import Run
+from tests.fakes.runs.handmade_run import written
 
 
 def table(*points: tuple[str, str, float, float]) -> pd.DataFrame:
@@ -74,3 +79,18 @@ def test_a_panel_shows_the_last_tenth_where_curves_crowd(figure: drawing.FigureM
     with rc_context(STYLE):
         (only,) = drawing.render(figure, crowded[crowded["accuracy"] > 90]).axes
     assert only.get_ylim()[0] > 90, "y from the range of the data"
+
+
+def test_runs_that_differ_in_the_seed_only_are_a_setting(tmp_path: Path) -> None:
+    def run(name: str, algorithm: str, seed: int, runtime: str = "virtual") -> Run:
+        training = {"algorithm": algorithm}
+        facts = {"scenario": "a", "algorithm": algorithm, "seed": seed, "runtime": runtime}
+        scenario = {"name": "a", "seed": seed, "training": training}
+        return written(tmp_path / name, [], scenario=scenario, summary=facts)
+
+    one, two, other = run("1", "asgd", 1), run("2", "asgd", 2), run("3", "adacomp", 3)
+    assert settings([one, two]) == ["asgd", "asgd"]
+    assert settings([one, other, two]) == ["asgd", "adacomp", "asgd"]
+    repeated, docker = run("4", "asgd", 1), run("5", "asgd", 2, "docker")
+    assert len(set(settings([one, repeated]))) == 2
+    assert len(set(settings([one, docker]))) == 2
