@@ -30,6 +30,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("at", "node", "version", "updates", "staleness", "divisor", "loss", "compute"),
         *("entries", "values", "indices", "headers", "framing", "group"),
     ),
+    "compression": ("at", "node", "updates", "sent", "residue"),
     "activations": (
         *("at", "node", "version", "server_version", "staleness", "rows", "up", "down", "loss"),
     ),

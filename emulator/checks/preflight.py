@@ -39,7 +39,7 @@ from .this_host import (
 from .training import (
     data_split,
     learner_fit,
-    momentum_in_virtual_time,
+    measures_in_virtual_time,
     readable_initial_model,
     trainable_model,
     unfit_optimizer,
@@ -94,7 +94,7 @@ CHECKS: tuple[Check, ...] = (
     Check("scenario", DOCKER, slow_starts),
     Check("scenario", DOCKER, short_limits),
     Check("platform", DOCKER, containers_here),
-    Check("host", DOCKER, momentum_in_virtual_time),
+    Check("host", DOCKER, measures_in_virtual_time),
     Check("host", DOCKER, missing_imports),
     Check("host", DOCKER, quotas),
     Check("host", DOCKER, link_bounds),

@@ -51,12 +51,15 @@ def learner_fit(scenario: Scenario) -> Iterator[Finding]:
         yield refusal("virtual.learner", why)
 
 
-def momentum_in_virtual_time(scenario: Scenario) -> Iterator[Finding]:
-    """Refuse to measure the momentum of a run in containers."""
-    if scenario.measure is not None and scenario.measure.momentum is not None:
+def measures_in_virtual_time(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse measures of a run in containers that virtual time alone can make."""
+    measure = scenario.measure
+    remedy = "leave it out, or play the scenario with --on virtual"
+    if measure is not None and measure.momentum is not None:
+        yield refusal("measure.momentum", f"containers keep no trajectory: {remedy}")
+    if measure is not None and measure.compression is not None:
         yield refusal(
-            "measure.momentum",
-            "containers keep no trajectory: leave it out, or play the scenario with --on virtual",
+            "measure.compression", f"devices in containers tell of no layer alone: {remedy}"
         )
 
 

@@ -154,6 +154,8 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "EvaluateSection.every": (_TRAFFIC,),
     "EvaluateSection.when": (_TRAFFIC,),
     "MeasureSection.momentum": KEPT,
+    "MeasureSection.compression": KEPT,
+    "CompressionSection.every": KEPT,
     "MomentumSection.steps": KEPT,
     "MomentumSection.examples": KEPT,
     "MomentumSection.directions": KEPT,

@@ -193,7 +193,7 @@ PROVOKED: dict[str, Provoked] = {
     "containers_here": Provoked(
         "no containers", given=_lacking("lacks_containers", "no containers")
     ),
-    "momentum_in_virtual_time": Provoked(
+    "measures_in_virtual_time": Provoked(
         "containers keep no trajectory", ("measure={momentum: {steps: 50, examples: 20}}",)
     ),
     "missing_imports": Provoked(

@@ -28,6 +28,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "down_rate": st.none() | st.floats(),
     "forward_times": st.lists(TIMES, max_size=3),
     "versions": st.lists(st.integers(0, 99), max_size=3),
+    "sent": st.dictionaries(st.sampled_from(["conv1/kernel", "bias"]), st.integers(0, 9)),
+    "residue": st.dictionaries(st.sampled_from(["conv1/kernel", "bias"]), st.floats(0, 9)),
     "paper": st.none() | st.dictionaries(st.sampled_from(["conv", "bias"]), st.integers(0, 9)),
     "count": st.integers(1, 99),
     "detail": st.text(max_size=3),

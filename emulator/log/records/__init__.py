@@ -115,6 +115,23 @@ class UpdateRecord(LogRecord, tag="update"):
     it already: then its bytes are in that record, and the four parts here are 0."""
 
 
+class CompressionRecord(LogRecord, tag="compression"):
+    """A device measured the update that it pushes, by variable of the model.
+
+    Only with `measure.compression`, in virtual time.
+    """
+
+    node: str
+    """Device that pushes the update."""
+    updates: int
+    """Updates that the device has encoded since its boot, this one included."""
+    sent: Mapping[str, int]
+    """Coordinates that the update holds, by variable: `{"conv1/kernel": 52, "dense/bias": 10}`."""
+    residue: Mapping[str, float]
+    """Root mean square of what the encoder keeps for later updates, by variable; empty if it keeps
+    nothing."""
+
+
 class ActivationsRecord(LogRecord, tag="activations"):
     """The server computed its layers of a cut model on a device's activations, and answered.
 
@@ -342,6 +359,7 @@ Record: TypeAlias = (
     | StartRecord
     | PullRecord
     | UpdateRecord
+    | CompressionRecord
     | ActivationsRecord
     | RefusedRecord
     | QuarantineRecord

@@ -167,7 +167,10 @@ class _VirtualRun:
             self._describe(self._facts)
         server, parts = self._assembled(), self._parts
         self._server, plan = server, self._plan.worker
-        workers = Workers(self._scenario, plan, parts.learning, parts.coder, self._log)
+        workers = Workers(
+            *(self._scenario, plan, parts.learning, parts.coder),
+            *(self._log, self._now),
+        )
         self._runtime = VirtualRuntime(
             self._scenario,
             server,
@@ -190,6 +193,10 @@ class _VirtualRun:
             **prediction_facts(self._scenario, self._view.progress, assumed=True),
             **facts,
         )
+
+    def _now(self) -> float:
+        """Return the second of the run."""
+        return self._runtime.now if self._runtime else 0.0
 
     def _tcp(self) -> str:
         """Return the kind of links for the manifest, or the congestion control that is chosen."""
@@ -214,7 +221,7 @@ class _VirtualRun:
     def finish(self) -> None:
         """Write the log's last record and the model, however the run ended."""
         if ending := self._session.ending:
-            now = self._runtime.now if self._runtime else 0.0
+            now = self._now()
             self._log.write(StopRecord(now, **ending.facts()))
         self._log.flush()
         if self._log.late:

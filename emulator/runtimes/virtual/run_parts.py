@@ -79,7 +79,9 @@ def run_parts(
     cut, saved = training.cut, initial_model(training)
     make = tools_factory(learner, training.layout, graph, cut.layer if cut else None)
     tools = [make() for _ in range(cores or usable())]
-    learning = PrefetchedTraining(plan.worker, training.layout, split, tools)
+    compression = scenario.measure.compression if scenario.measure else None
+    every = compression.every if compression else None
+    learning = PrefetchedTraining(plan.worker, training.layout, split, tools, every)
     codec = PredecodedCodec(training.codec)
     state: State = assembly.parameters(plan, saved)
     state = measured(scenario, state, learning.gradient, len(split.data.train))

@@ -1,5 +1,6 @@
 """The workers of devices in virtual time: a coroutine, a learner and passes for each boot."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from ...core.assembly import WorkerAssembly
@@ -12,10 +13,12 @@ from ...costs.exchange import update_sizes
 from ...costs.layer_costs import device_costs
 from ...layout import Layout
 from ...log.lines import RunLog
+from ...log.records import CompressionRecord
 from ...scenario import Scenario
 from .cut_times import cut_shares
 from .device.passes import LayerTimes, Passes, SlopesDecoder
 from .device.virtual_device import VirtualDevice
+from .learning.compression import MeteredHandleEncoder
 from .learning.gradient_handle import (
     FleetLearning,
     HandleEncoder,
@@ -40,12 +43,15 @@ class Workers:
         learning: FleetLearning,
         coder: CutCoder | None,
         log: RunLog,
+        now: Callable[[], float],
     ) -> None:
         """`scenario.virtual.layers` must be known unless the devices compute whole models.
 
-        `coder` belongs to a model that is cut. `log` takes the records of schedulers.
+        `coder` belongs to a model that is cut. `log` takes the records of schedulers, and those of
+        devices whose compression is measured at the second `now` of the run.
         """
-        self.learning, self._coder, self._log = learning, coder, log
+        self.learning, self._coder, self._log, self._now = learning, coder, log, now
+        self._measures = scenario.measure is not None and scenario.measure.compression is not None
         self._layout: Layout = scenario.training.layout
         self._assembly, self._encoder = WorkerAssembly(plan, self._layout), HandleEncoder()
         if self._assembly.segmented:
@@ -75,8 +81,17 @@ class Workers:
             pieces = SegmentHandleEncoder(), self._layout, timeout, PrefetchedSegment
             device.begin(layered_worker(name, incarnation, scheduler, *pieces))
         else:
-            whole = self._encoder, size, timeout, PrefetchedReply
-            device.begin(worker(name, incarnation, *whole))
+            encoder = self._metered(name) if self._measures else self._encoder
+            device.begin(worker(name, incarnation, encoder, size, timeout, PrefetchedReply))
+
+    def _metered(self, name: str) -> MeteredHandleEncoder:
+        """Return an encoder that logs the measures of the updates of the device `name`."""
+
+        def report(record: CompressionRecord) -> None:
+            record.at, record.node = self._now(), name
+            self._log.write(record)
+
+        return MeteredHandleEncoder(report)
 
     def _scheduler(self, device: str) -> Scheduler | None:
         """Make a scheduler; None if model and update travel whole.

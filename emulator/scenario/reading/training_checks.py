@@ -222,16 +222,29 @@ _SCALED = ("adam", "sign")
 
 
 def check_measure(document: Document) -> None:
-    """Add to `document` every reason why the run's steps cannot show momentum."""
-    measured = document.at(("measure", "momentum"))
-    if not isinstance(measured, dict):
-        return
-    for key, reason in _reasons(document):
-        document.complain(key, f"does not go with measure.momentum: {reason}")
+    """Add to `document` every reason why the run cannot show what it is to measure."""
+    for measure, reasons in (("momentum", _no_momentum), ("compression", _no_compression)):
+        if isinstance(document.at(("measure", measure)), dict):
+            for key, reason in reasons(document):
+                document.complain(key, f"does not go with measure.{measure}: {reason}")
 
 
-def _reasons(document: Document) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the keys that leave nothing to measure, with the reasons."""
+_UNLEARNT = ("virtual", "learner"), "with 'none' there is no gradient: use numpy or tensorflow"
+
+
+def _no_compression(document: Document) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the keys that leave no update whose layers can be measured, with the reasons."""
+    schedule = ("training", "schedule")
+    if plugin_kind(document.at(schedule)) not in (None, "sequential"):
+        yield schedule, "an update travels in pieces, and those of whole updates are measured"
+    if document.at(("training", "fully_connected")) is not None:
+        yield ("training", "fully_connected"), "a cut model's updates lack the server's layers"
+    if document.at(_UNLEARNT[0]) == "none":
+        yield _UNLEARNT
+
+
+def _no_momentum(document: Document) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the keys that leave no momentum to measure, with the reasons."""
     synchronization = ("training", "synchronization")
     if (kind := plugin_kind(document.at(synchronization))) in _LOCAL:
         yield (
@@ -251,4 +264,4 @@ def _reasons(document: Document) -> Iterator[tuple[tuple[str, ...], str]]:
             "the server's part of a cut model takes steps of its own",
         )
     if document.at(("virtual", "learner")) == "none":
-        yield ("virtual", "learner"), "with 'none' there is no gradient: use numpy or tensorflow"
+        yield _UNLEARNT

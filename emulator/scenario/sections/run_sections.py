@@ -84,12 +84,22 @@ class MomentumSection(Section):
     more parameters than this is kept whole."""
 
 
+class CompressionSection(Section):
+    """Compression by layer: the entries of an update, and the residue that it leaves."""
+
+    every: Annotated[int, Field(ge=1)] = 100
+    """Number of updates of a device between two that are measured."""
+
+
 class MeasureSection(Section):
     """Measurements that a run makes only on request."""
 
     momentum: MomentumSection | None = None
     """Momentum of the run's steps, kept in `trajectory.npz`. Only in virtual time, with real
     gradients."""
+    compression: CompressionSection | None = None
+    """Entries and residues of devices' updates by variable, in records `compression`. Only in
+    virtual time, with real gradients that travel whole."""
 
 
 class Figure(Protocol):

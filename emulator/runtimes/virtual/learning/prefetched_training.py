@@ -26,6 +26,7 @@ from ....learning.learners.base import Evaluation, evaluation
 from ....learning.learners.device import CHUNK
 from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, Vector
+from .compression import CompressionMeter
 from .gradient_handle import LieNow, VirtualLearner
 from .job_pool import Pool, ThreadTools
 from .prefetching import CutPrefetcher, DevicePrefetcher, GradientCoding, GradientSource, Lies
@@ -57,9 +58,18 @@ class PrefetchedTraining:
     scores = True
 
     def __init__(
-        self, plan: WorkerPlan, layout: Layout, split: DataSplit, tools: Sequence[ThreadTools]
+        self,
+        plan: WorkerPlan,
+        layout: Layout,
+        split: DataSplit,
+        tools: Sequence[ThreadTools],
+        measure_every: int | None = None,
     ) -> None:
-        """`layout` is the model's layout; `tools` holds an item per thread, at least one item."""
+        """`layout` is the model's layout; `tools` holds an item per thread, at least one item.
+
+        The compression of each device's every `measure_every`-th update is measured; None: of none.
+        """
+        self._measure_every = measure_every
         self._split, self._plan, self._layout = split, plan, held_layout(plan, layout)
         self._assembly = WorkerAssembly(plan, layout)
         self._segmented = self._assembly.segmented
@@ -75,11 +85,13 @@ class PrefetchedTraining:
         examples = Subset(self._split.data.train, self._split.parts[device])
         batches = self._assembly.batches(device, incarnation, examples)
         made = self._assembly.segment_encoder if self._segmented else self._assembly.encoder
+        every = self._measure_every
         coding = GradientCoding(
             made(device, incarnation, batches),
             self._assembly.codec,
             self._layout,
             Lies(Falsifier(self._plan.seed, device, incarnation), lie) if lie else None,
+            CompressionMeter(self._layout, every) if every else None,
         )
         if self._plan.cut is not None:
             return CutPrefetcher(self._pool, examples, batches, coding)

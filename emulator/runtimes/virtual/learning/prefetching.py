@@ -27,6 +27,7 @@ from ....learning.learners.batches import Batches, descend, draw
 from ....learning.learners.local_training import LocalTraining
 from ....learning.learners.staged_learner import StagedNetwork
 from ....vectors import Frames, NotFinite, Vector
+from .compression import CompressionMeter
 from .gradient_handle import CutHandle, GradientHandle, LieNow
 from .job_pool import Job, Pool, ThreadTools
 
@@ -87,11 +88,13 @@ class GradientCoding:
     """Layout of the layers that the device holds."""
     lies: Lies | None = None
     """Lies of a device that a fault lets lie."""
+    meter: CompressionMeter | None = None
 
     @property
     def stateless(self) -> bool:
         """Whether the frames depend on the gradient alone, so it may be encoded at any time."""
-        return not self.lies and isinstance(self.encoder, StatelessEncoder)
+        measured = self.lies or self.meter
+        return not measured and isinstance(self.encoder, StatelessEncoder)
 
     def begin(self, segment: Segment | None = None) -> Callable[[Vector], Encoded]:
         """Return the function that encodes the gradient which the device begins to compute.
@@ -117,7 +120,10 @@ class GradientCoding:
         except NotFinite as error:
             return error
         layout = self.layout if segment is None else self.layout.part(segment)
-        return DecodedFrames.pair(frames, decode_once(frames, self.codec, layout))
+        update = decode_once(frames, self.codec, layout)
+        if self.meter is not None:
+            return self.meter.measured(frames, update, self.encoder)
+        return DecodedFrames.pair(frames, update)
 
 
 class DevicePrefetcher:
