@@ -50,6 +50,7 @@ OF_THE_USER = {
     *("./my-profile.yaml", "downloaded.yaml", "scenario.yaml", "./own.py:Mine", "./houses.csv"),
     *("FILE.py:FUNCTION", "NAME.yaml", "./file.py:function", "./file.py:Class"),
     *("./figures.py:Class", "drive.mahimahi", "drive.csv", "costs.json", "COSTS.json"),
+    "mine.yaml",
 }
 """Files of a user's own, or words in their place; the help says how each is written."""
 WRITTEN = {

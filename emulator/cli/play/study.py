@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--add",
     type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.yaml",
+    metavar="FILE",
     help="Add the entries of a file of your own to each study, for example with your codec.",
 )
 @click.option(
@@ -90,7 +90,7 @@ def study(
     \b
     worlds: [200 devices]
     entries:
-      mine: {set: {training.codec: {kind: "./mine.py:Mine"}}, rates: [0.05, 0.1]}
+      half: {set: {training.codec: {kind: "./half.py:Half"}}, rates: [0.05, 0.1]}
 
     \b
     emulate study

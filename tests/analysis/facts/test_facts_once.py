@@ -58,8 +58,8 @@ class Profile:
 @pytest.fixture
 def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are drawn, and not turned into files: that part takes seconds and reads no run."""
-    monkeypatch.setattr(drawing, "save", lambda *anything: Path())
-    monkeypatch.setattr(drawing, "svg_of", lambda *anything: "<svg></svg>")
+    monkeypatch.setattr(drawing, "save", lambda *anything, **more: Path())
+    monkeypatch.setattr(drawing, "svg_of", lambda *anything, **more: "<svg></svg>")
 
 
 @pytest.mark.slow
