@@ -25,7 +25,7 @@ RUNS = {"pydantic": (2, 10), "numpy": (2, 0), "docker": (7, 1), "pandas": (2, 2,
     "rich": (13, 7),
 }
 """Versions below these cannot work: TensorFlow 2.17 wants numpy 1, docker 7.0 breaks requests."""
-NAMES = {"yaml": "pyyaml", "zmq": "pyzmq", "PIL": "pillow"}
+NAMES = {"yaml": "pyyaml", "zmq": "pyzmq", "PIL": "pillow", "markdown_it": "markdown-it-py"}
 """Packages whose module has another name."""
 BROUGHT = {"pydantic_core": "pydantic", "requests": "docker", "PIL": "matplotlib"}
 """Modules for values of a declared package, which always brings them."""

@@ -241,7 +241,7 @@ def test_a_manifest_says_what_the_runtime_does_not_keep(session: Session) -> Non
     assert content(session.folder, "manifest.json")["not_kept"] == [
         {
             "keys": ["devices[0].profile.memory"],
-            "why": "no device runs out of memory in virtual time",
+            "why": "no device runs out of memory in virtual time without a fault that takes some",
         }
     ]
 

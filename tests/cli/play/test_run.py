@@ -218,7 +218,7 @@ def test_the_way_back_into_a_failed_run_is_named(
 
 
 def test_a_report_that_cannot_be_written(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(folder: Path, figures: object) -> None:
+    def full(*report: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("analysis.pages.report.report", full)

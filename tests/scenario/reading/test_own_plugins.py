@@ -17,7 +17,7 @@ from emulator.runs.plugin_sources import blamed, kept_scenario, plugin_sources
 from emulator.scenario import load
 from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
-from emulator.sweeps.point_process import Process
+from emulator.sweeps.point_process import PointTask
 from tests.fakes.installing.doc_blocks import blocks
 from tests.fakes.typed_commands import Emulate
 from tests.layers import ROOT
@@ -291,7 +291,7 @@ def test_a_point_plays_the_sources_as_they_were_when_the_sweep_began(lab: Path) 
         (lab / name).write_text("1 / 0")
     scratch = lab / "scratch"
     scratch.mkdir()
-    Process(point, point.scenario, scratch, ["true"]).end()
+    PointTask(point, point.scenario, scratch).write()
     assert load(scratch / "scenario.yaml").training.described.startswith("own.py:Mine")
 
 
