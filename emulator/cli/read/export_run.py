@@ -28,7 +28,7 @@ _WEIGHTS = "model.weights.h5"
 _TABLES = ("csv", "parquet")
 
 
-@click.command(short_help="Write a run's tables or figures, TensorBoard events, Keras weights.")
+@click.command(short_help="Write a run's tables, figures, events, or weights.")
 @RUN
 @click.option(
     "--format",
