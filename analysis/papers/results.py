@@ -110,7 +110,7 @@ def in_words(value: float, shown: Measure, how: str = "") -> str:
 def chosen(
     rows: Iterable[Row], worlds: Sequence[str] | None, entries: Sequence[str] | None
 ) -> list[Row]:
-    """Return those of `rows` in `worlds` that are `entries`; None means all."""
+    """Return the rows in `worlds` with a name in `entries`; None stands for all worlds or names."""
     return [
         row
         for row in rows

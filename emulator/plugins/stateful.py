@@ -95,7 +95,7 @@ def held_class(name: str) -> type[Held]:
 
 
 def _held(base: type[Held]) -> Iterator[type[Held]]:
-    """Yield the classes of held values below `base`, each after those that it inherits from."""
+    """Yield the subclasses of `base` at any depth, a class before its own subclasses."""
     for cls in base.__subclasses__():
         yield cls
         yield from _held(cls)

@@ -72,7 +72,7 @@ class Quiet:
 
 
 class Batch(Protocol):
-    """Points that are played into one folder."""
+    """A group of points with one folder for their results."""
 
     @property
     def out(self) -> Path:

@@ -15,7 +15,7 @@ class InPlay(NamedTuple):
 
     @property
     def rest(self) -> float:
-        """Work that is left."""
+        """Part of the work that is not done."""
         return self.work * (1 - self.share)
 
 

@@ -177,7 +177,7 @@ class Reports:
 
 
 def _observed(node: str, report: RecordReport) -> PlanRecord | IterationRecord | None:
-    """Return the record that the part of `node` has made; None if it is none."""
+    """Return the record in `report` of the part of `node`; None for text that is no such record."""
     try:
         record = parse(bytes(report.record))
     except ValueError:

@@ -90,7 +90,7 @@ class Quick:
 
 @dataclass(frozen=True)
 class Study:
-    """Entries that answer one question."""
+    """A study: the entries to compare for the answer to one question."""
 
     name: str
     about: str

@@ -101,7 +101,7 @@ class _StudyBatch:
 
     @cached_property
     def _points(self) -> dict[str, Point]:
-        """All points so far, by label."""
+        """The points by label: those of the search, then those of the other seeds as well."""
         return {point.label: point for _, _, point in self._search}
 
     @cached_property
