@@ -57,5 +57,6 @@ def cycle(run, node, begin, end):
     """Return the mean seconds from update to update of `node` between two times."""
     times = [record["at"] for record in run.said("update", node=node)]
     inside = [at for at in times if begin <= at < end]
-    assert len(inside) > 5, (node, begin, end, times)
+    # The slowest cycle takes 1.8 s: a window of 10 s has five of its updates, or six.
+    assert len(inside) >= 5, (node, begin, end, times)
     return mean(after - before for before, after in pairwise(inside))
