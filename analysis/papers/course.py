@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -64,11 +64,14 @@ class Course:
     `dense` and, by kind of layer, `dense KIND`."""
     step: str = ""
     """Law of the time of a step in virtual time."""
+    measured: Mapping[str, Column] = field(default_factory=dict)
+    """Means over the devices at each measured update: `updates` of the server by then, `at` (s),
+    and for each variable `sent VARIABLE` (entries) and `residue VARIABLE` (root mean square)."""
 
 
 def course(run: Run) -> Course:
     """Return the course of `run`."""
-    return Course(_evaluations(run), _progress(run), _facts(run), _step(run))
+    return Course(_evaluations(run), _progress(run), _facts(run), _step(run), _measured(run))
 
 
 def _scored(run: Run) -> pd.DataFrame:
@@ -116,6 +119,35 @@ def _progress(run: Run) -> dict[str, Column]:
 
 def _counted(paper: Any, kind: str) -> float:
     return float(paper.get(kind, math.nan)) if isinstance(paper, dict) else math.nan
+
+
+def _measured(run: Run) -> dict[str, Column]:
+    """Return the columns of the records `compression`: those of one update of all devices make one.
+
+    A device that crashed counts its updates from its boot, as its records do.
+    """
+    records, updates = run.records("compression"), run.records("update")
+    if records.empty or updates.empty:
+        return {}
+    times = updates["at"].to_numpy(float)
+    found: dict[str, list[float]] = {"updates": [], "at": []}
+    for _, joint in records.groupby("updates"):
+        at = float(joint["at"].mean())
+        found["at"].append(at)
+        found["updates"].append(float(np.searchsorted(times, at, side="right")))
+        for key, mean in (("sent", _mean), ("residue", _root_mean_square)):
+            for variable in dict.fromkeys(name for held in joint[key] for name in held):
+                values = [held[variable] for held in joint[key] if variable in held]
+                found.setdefault(f"{key} {variable}", []).append(mean(values))
+    return dict(found)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
+
+
+def _root_mean_square(values: Sequence[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def _facts(run: Run) -> dict[str, float]:

@@ -14,7 +14,7 @@ import yaml
 
 from ..errors import RunError
 from .claim_rules import RULES
-from .measures import UnknownMeasureError, measure
+from .measures import MEASURED, UnknownMeasureError, measure
 
 _PAPERS = Path(__file__).parents[2] / "scenarios" / "papers"
 """Folder of the studies, in a checkout and in an installed package alike."""
@@ -27,7 +27,10 @@ WORLDS = "worlds"
 """What `along` names if the worlds of a study are its grid."""
 
 X_AXES = ("updates", "seconds", "epochs", "pushed", "pulled", "both")
-Y_AXES = ("accuracy", "error", "loss", *X_AXES[3:], "staleness", "divisor", "compression of KIND")
+Y_AXES = (
+    *("accuracy", "error", "loss", *X_AXES[3:], "staleness", "divisor", "compression of KIND"),
+    *(f"{key} of VARIABLE" for key in MEASURED),
+)
 
 
 class TableSpec(msgspec.Struct, forbid_unknown_fields=True):
@@ -265,7 +268,7 @@ def _x_axis(name: str) -> None:
 
 
 def _y_axis(name: str) -> None:
-    if name.startswith("compression of "):
+    if name.startswith(tuple(f"{key} of " for key in ("compression", *MEASURED))):
         measure(name)
     elif name not in Y_AXES:
         raise UnknownMeasureError(f"{name!r} is not {' or '.join(Y_AXES)}")

@@ -223,6 +223,19 @@ def compression(course: Course, kind: str, begin: int, end: int) -> float:
     return dense * updates / counted if counted else math.nan
 
 
+def _measured(key: str, variable: str) -> Measure:
+    """Return the mean of the last four measured updates: entries sent, or the residue's RMS."""
+
+    def of(course: Course) -> float:
+        values = course.measured.get(f"{key} {variable}", [])[-LAST:]
+        return mean(values) if values else math.nan
+
+    return Measure(of, figures, MEASURED[key].format(variable), key == "residue")
+
+
+MEASURED: Mapping[str, str] = {"sent": "Entries sent, {}", "residue": "Residue (RMS), {}"}
+"""Labels of what is measured of a variable's updates."""
+
 _SHARE = r"(\d+(?:\.\d+)?%)"
 
 PATTERNS: Mapping[str, Callable[..., Measure | None]] = {
@@ -231,11 +244,12 @@ PATTERNS: Mapping[str, Callable[..., Measure | None]] = {
     rf"pushed to {_SHARE} as (.+)": _counted,
     r"accuracy after (\d+(?:\.\d+)?)s": _after,
     r"compression of ([\w-]+)(?: (\d+)/(\d+))?": _compression,
+    rf"({'|'.join(MEASURED)}) of ([\w/.-]+)": _measured,
 }
 """Measures with arguments: a pattern of the name, and what makes the measure of its groups."""
 
 NAMES = (
     f"a measure is {', '.join(PLAIN)}, {'|'.join(_COSTS)} to X%, updates/s to X%, "
-    f"pushed to X% as {'|'.join(BYTE_MODELS)}, accuracy after Ns, compression of KIND, or "
-    f"compression of KIND I/N with N a divisor of {PLACES}"
+    f"pushed to X% as {'|'.join(BYTE_MODELS)}, accuracy after Ns, compression of KIND, "
+    f"compression of KIND I/N with N a divisor of {PLACES}, or {'|'.join(MEASURED)} of VARIABLE"
 )

@@ -18,7 +18,7 @@ from ..quantities import figures, seconds, size
 from .course import PLACES, Course
 from .declaration import WORLDS, FigureSpec
 from .folder import Row
-from .measures import compression, measure, shares
+from .measures import MEASURED, compression, measure, shares
 from .panels import bars, legend_of, ranges
 from .results import Results, chosen
 
@@ -120,7 +120,7 @@ def _curves(
                 panel.plot(*points[max(points)], color=style.colour, marker="x")
     if spec.x in _BYTES:
         panel.set_xscale("log")
-    if name == "loss" or name.startswith("compression"):
+    if name == "loss" or " of " in name:
         panel.set_yscale("log")
     elif name in _BYTES:
         _finish_y(panel, name)
@@ -138,14 +138,30 @@ def _joined(seeds: Sequence[Mapping[float, tuple[float, float]]]) -> list[Points
 
 def _points(course: Course, x: str, y: str) -> dict[float, tuple[float, float]]:
     """Return the finite points of a curve by the number of updates."""
-    made = _scores(course, x, y) if y in _SCORES else _shares(course, x, y)
     return {
         count: (at, value)
-        for count, at, value in made
+        for count, at, value in _made(course, x, y)
         if math.isfinite(at) and math.isfinite(value)
         # bytes are on logarithmic axes
         if (at > 0 or x not in _BYTES) and (value > 0 or y not in _BYTES)
     }
+
+
+def _made(course: Course, x: str, y: str) -> Iterator[tuple[float, float, float]]:
+    """Yield updates, x and y of the points of a curve."""
+    if y in _SCORES:
+        return _scores(course, x, y)
+    key, _, variable = y.partition(" of ")
+    return _kept(course, x, f"{key} {variable}") if key in MEASURED else _shares(course, x, y)
+
+
+def _kept(course: Course, x: str, column: str) -> Iterator[tuple[float, float, float]]:
+    """Yield the measured updates; they have no bytes, so no points over bytes either."""
+    columns = course.measured
+    for place, value in enumerate(columns.get(column, [])):
+        updates = columns["updates"][place]
+        at = updates / course.facts["epoch"] if x == "epochs" else math.nan
+        yield updates, columns[_COLUMNS[x]][place] if _COLUMNS.get(x) in columns else at, value
 
 
 def _scores(course: Course, x: str, y: str) -> Iterator[tuple[float, float, float]]:

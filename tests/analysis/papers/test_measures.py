@@ -48,6 +48,30 @@ def test_a_measure_of_a_run(name: str, tmp_path: Path) -> None:
     assert measure(name).of(course(read(tmp_path))) == pytest.approx(VALUES[name])
 
 
+def compression(updates: int, sent: int, residue: float) -> dict[str, object]:
+    """A device's record of its update number `updates`, beside the update of the server with it."""
+    held = {"sent": {"conv0/weights": sent}, "residue": {"conv0/weights": residue}}
+    return {"what": "compression", "at": updates - 1.0, "node": "a", "updates": updates, **held}
+
+
+def test_entries_and_residues_of_a_variable_are_means_over_devices_and_moments(
+    tmp_path: Path,
+) -> None:
+    measured = [
+        compression(number, sent, residue)
+        for number, sent, residue in ((10, 99, 9.0), (20, 4, 1.0), (20, 8, 7.0))
+    ]
+    later = [compression(number, 6, 5.0) for number in (30, 40, 50)]
+    records = [*training(GOOD, 1, 2), *measured, *later]
+    written(tmp_path, sorted(records, key=lambda record: record["at"]))
+    found = course(read(tmp_path))
+    assert measure("sent of conv0/weights").of(found) == 6
+    assert measure("residue of conv0/weights").of(found) == 5
+    assert list(found.measured["updates"]) == [10, 20, 30, 40, 50]
+    assert list(found.measured["residue conv0/weights"]) == [9, 5, 5, 5, 5]
+    assert math.isnan(measure("sent of conv1/weights").of(found))
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -12,7 +12,15 @@ from analysis.papers.results import Results
 from analysis.pictures import picture_file
 from tests.fakes.runs.made_up_study import BETTER, GOOD, Key, played, training
 
-DENSE, SPARSE = training(BETTER, 100, 0), training(BETTER, 1, 2)
+DENSE = training(BETTER, 100, 0)
+SPARSE = [
+    *training(BETTER, 1, 2),
+    *(
+        {"at": at, "what": "compression", "node": "a", "updates": at, "sent": {"conv0/weights": 3}}
+        | {"residue": {"conv0/weights": at / 10}}
+        for at in (9.0, 19.0)
+    ),
+]
 LOST = [*training(GOOD[:2], 1, 2), {"what": "stop", "at": 20.0, "reason": "diverged"}]
 
 
@@ -88,6 +96,15 @@ def test_curves_over_epochs(drawn) -> None:  # type: ignore[no-untyped-def]
 def test_curves_of_other_values(drawn, y: str) -> None:  # type: ignore[no-untyped-def]
     few, _ = drawn(kind="curves", y=y).axes
     assert len(labelled(few)["ASGD"].get_xdata()) > 3
+
+
+def test_curves_of_measured_updates(drawn) -> None:  # type: ignore[no-untyped-def]
+    few, _ = drawn(kind="curves", y="residue of conv0/weights", x="epochs").axes
+    assert (few.get_ylabel(), few.get_yscale()) == ("Residue (RMS), conv0/weights", "log")
+    line = labelled(few)["AdaComp, c = 10%"]
+    assert list(line.get_xdata()) == pytest.approx([10 / (1437 / 10), 20 / (1437 / 10)])
+    assert list(line.get_ydata()) == pytest.approx([0.9, 1.9])
+    assert "ASGD" not in labelled(few), "which measured nothing"
 
 
 def test_curves_of_bytes_are_logarithmic_and_in_words(drawn) -> None:  # type: ignore[no-untyped-def]
