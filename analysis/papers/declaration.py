@@ -55,13 +55,13 @@ class TableSpec(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FigureSpec(msgspec.Struct, forbid_unknown_fields=True):
-    """A figure: curves over a run, or measures along a grid, or bars by entry."""
+    """A figure: curves over a run, measures along a grid or over each other, or bars by entry."""
 
     name: str
     """End of the name of the file."""
-    kind: Literal["curves", "along", "bars"]
+    kind: Literal["curves", "along", "across", "bars"]
     x: str = "updates"
-    """Axis of curves."""
+    """Axis of curves, or the measure that others are drawn over."""
     y: str | list[str] = "accuracy"
     """Axis of curves, or measures, each with a line of panels of its own."""
     along: str = ""
@@ -71,7 +71,7 @@ class FigureSpec(msgspec.Struct, forbid_unknown_fields=True):
     zoom: list[str] = []
     """Ends of the y-axis, such as `[90%, 100%]`, of a further line of panels."""
     log: bool = False
-    """Whether the x-axis of a figure along a grid is logarithmic."""
+    """Whether the x-axis of a figure along a grid, or over a measure, is logarithmic."""
     label: str = ""
     """Label of the x-axis of a figure along a grid; the grid's name if empty."""
     worlds: list[str] | None = None
@@ -226,11 +226,12 @@ def _wrong_measures(found: Declaration) -> list[str]:
                     mistakes.append(f".tables[{place}].columns: {column!r} needs the key 'base'")
     for place, figure in enumerate(found.figures):
         at = f".figures[{place}]"
-        if figure.kind == "curves":
-            mistakes += _mistakes(f"{at}.x", figure.x, _x_axis)
+        if figure.kind in ("curves", "across"):
+            x_axis = _x_axis if figure.kind == "curves" else measure
+            mistakes += _mistakes(f"{at}.x", figure.x, x_axis)
         if figure.kind == "along" and not figure.along:
             mistakes.append(f"{at}: a figure along a grid needs the key 'along'")
-        check = _y_axis if figure.kind == "curves" else _column
+        check = _y_axis if figure.kind == "curves" else measure
         for name in figure.rows_of_panels:
             mistakes += _mistakes(f"{at}.y", name, check)
     for name, claim in found.claims.items():

@@ -1,22 +1,25 @@
 """Tables and figures of the study `dynacomm`: iterations by schedule, planned and played."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from ..pictures.line_styles import COLOURS, line_styles, series
 from ..pictures.picture_file import Print, sheet
+from ..pictures.theme import log_ticks
 from ..quantities import figures
 from ..reading.runs import Run
 from .claims import Judged, judged
 from .folder import Plan, Row, Study, read_plans, worlds
 from .markdown import table
-from .panels import legend
+from .panels import beside, legend, legend_of, stacked
 
 BASE = "sequential"
 DEVICES, LOSSES = "devices: ", "losses"
@@ -163,7 +166,7 @@ def _planning_costs(rows: Sequence[Plan]) -> str:
 _STYLES = line_styles(SHORT)
 _PARTS = {
     "exposed transfer": COLOURS[1],
-    "transfer and computing": "#999999",
+    "transfer and computing": "#C8C8C8",
     "exposed computing": COLOURS[2],
 }
 """Colours of the parts of a phase, in the order in which a plan lists them."""
@@ -172,21 +175,36 @@ _WINDOW = 20
 """Updates in a mean of losses."""
 
 
+@contextmanager
+def _by_network(
+    path: Path, plans: Sequence[Plan], prints: Print | None
+) -> Iterator[tuple[Figure, Mapping[str, Sequence[Axes]]]]:
+    """Yield a figure with two panels for each network of `plans`, which is written to `path`.
+
+    Networks stand beside each other, or below each other where print is narrow.
+    """
+    networks = list(dict.fromkeys(plan["network"] for plan in plans))
+    count, below = len(networks), stacked(len(networks), prints)
+    width, height, shape = (5.0, 2.2 * count, (count, 2)) if below else (10.0, 5.0, (2, count))
+    with sheet(path, width, height, prints=prints) as drawn:
+        grid = drawn.subplots(*shape, squeeze=False)
+        columns = grid if below else grid.T
+        yield drawn, dict(zip(networks, map(list, columns), strict=True))
+        for panel in () if below else grid[:, 1:].flat:
+            panel.set_ylabel("")  # that of the first network stands for all
+
+
 def bars(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw T_f and T_b as stacked bars into `path`: a column of panels for each network."""
     plans = read_plans(study)["bars"]
-    networks = list(dict.fromkeys(plan["network"] for plan in plans))
-    with sheet(path, 10.0, 4.8, prints=prints) as drawn:
-        panels = drawn.subplots(2, len(networks), squeeze=False)
-        for column, network in enumerate(networks):
+    with _by_network(path, plans, prints) as (drawn, panels):
+        for network, column in panels.items():
             own = [plan for plan in plans if plan["network"] == network]
-            for panel, phase in zip(panels[:, column], _PHASES, strict=True):
+            for panel, (phase, name) in zip(column, _PHASES.items(), strict=True):
                 _stack(panel, own, phase)
-            panels[0, column].set_title(network, pad=16)
-        for panel, name in zip(panels[:, 0], _PHASES.values(), strict=True):
-            panel.set_ylabel(f"{name} (s)")
-        handles = [Patch(facecolor=colour, label=name) for name, colour in _PARTS.items()]
-        drawn.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+                panel.set_ylabel(f"{name} (s)")
+            column[0].set_title(network, pad=16)
+        legend_of(drawn, {name: Patch(facecolor=colour) for name, colour in _PARTS.items()})
 
 
 def _stack(panel: Axes, plans: Sequence[Plan], phase: str) -> None:
@@ -221,18 +239,14 @@ def speedups(study: Study, path: Path, prints: Print | None = None) -> None:
         "rates": ("rate", 1e9, "Rate of the link (gbit/s)"),
         "setups": ("setup", 1e-3, "Set-up time of a message (ms)"),
     }
-    networks = list(dict.fromkeys(plan["network"] for plan in plans["bars"]))
-    with sheet(path, 10.0, 5.2, prints=prints) as drawn:
-        panels = drawn.subplots(2, len(networks), squeeze=False, sharey=True)
-        for line, (key, (coordinate, unit, label)) in zip(panels, axes.items(), strict=True):
-            for panel, network in zip(line, networks, strict=True):
+    with _by_network(path, plans["bars"], prints) as (drawn, panels):
+        for network, column in panels.items():
+            for panel, (key, (coordinate, unit, label)) in zip(column, axes.items(), strict=True):
                 own = [plan for plan in plans[key] if plan["network"] == network]
                 _speedup(panel, own, coordinate, unit)
-                panel.set_xlabel(label, fontsize=8)
-            line[0].set_ylabel("Speed-up over sequential")
-        for panel, network in zip(panels[0], networks, strict=True):
-            panel.set_title(network)
-        legend(drawn, panels[0, 0])
+                panel.set(xlabel=label, ylabel="Speed-up over sequential")
+            column[0].set_title(network)
+        legend(drawn, column[0])
 
 
 def _speedup(panel: Axes, plans: Sequence[Plan], coordinate: str, unit: float) -> None:
@@ -267,7 +281,8 @@ def devices(study: Study, path: Path, prints: Print | None = None) -> None:
         for kind in SHORT:
             own = [row for row in rows if row.entry == kind]
             counts = [int(row.world.removeprefix(DEVICES)) for row in own]
-            panel.plot(counts, list(map(_seconds, own)), marker="o", **_line(kind))
+            look = _line(kind) | {"marker": _STYLES[kind].marker}
+            panel.plot(counts, list(map(_seconds, own)), **look)
             panel.set_xticks(counts)
         panel.set(xlabel="Devices behind the server's link", ylabel="Iteration (s)", ylim=(0, None))
         panel.legend(frameon=False)
@@ -276,8 +291,7 @@ def devices(study: Study, path: Path, prints: Print | None = None) -> None:
 def losses(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the losses of all schedules over updates and over time into `path`."""
     rows = [row for row in study.rows if row.world == LOSSES]
-    with sheet(path, 8.0, 3.4, prints=prints) as drawn:
-        by_update, by_time = drawn.subplots(1, 2, sharey=True)
+    with beside(path, (8.0, 3.4), 2, prints) as (drawn, (by_update, by_time)):
         for number, row in enumerate(rows):
             run = next(row.read())
             whole = _update_losses(run)
@@ -288,8 +302,9 @@ def losses(study: Study, path: Path, prints: Print | None = None) -> None:
             style = _line(row.entry) | {"linewidth": 1.0 + 1.6 * (len(rows) - 1 - number)}
             by_update.plot(np.arange(window, len(whole) + 1), values, **style)
             by_time.plot(at, values, **(_line(row.entry) | {"linewidth": 1.0}))
-        by_update.set(xlabel="Updates", ylabel=f"Loss, mean of {_WINDOW} updates", yscale="log")
-        by_time.set(xlabel="Time (s)")
+        for panel, label in ((by_update, "Updates"), (by_time, "Time (s)")):
+            panel.set(xlabel=label, ylabel=f"Loss, mean of {_WINDOW} updates", yscale="log")
+            log_ticks(panel.yaxis, *panel.get_ylim(), figures)
         legend(drawn, by_update)
 
 

@@ -28,7 +28,7 @@ from .claims import Judged, judged
 from .declaration import declared
 from .folder import Plan, Row, Study, curve, read_plans
 from .markdown import never_or, spread, table
-from .panels import bars, legend, ranges
+from .panels import bars, beside, legend, ranges
 
 TARGET = declared("omnivore").target
 FIXED = "fixed"
@@ -305,8 +305,8 @@ def efficiency(study: Study, path: Path, prints: Print | None = None) -> None:
     chosen = best(study)
     counts, own = list(chosen), list(chosen.values())
     style = {"marker": "o", "color": SERIES[0]}
-    with sheet(path, 10.0, 3.4, prints=prints) as drawn:
-        hardware, statistical, total = panels = drawn.subplots(1, 3)
+    with beside(path, (10.0, 3.4), 3, prints) as (_, panels):
+        hardware, statistical, total = panels
         for key, colour in zip(("formula", "queue"), SERIES[1:], strict=False):
             known = {g: s.predicted[key] for g, s in chosen.items() if key in s.predicted}
             if known:
@@ -329,8 +329,7 @@ def efficiency(study: Study, path: Path, prints: Print | None = None) -> None:
 
 def momentum(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the best explicit momentum, and measured momentum and step, over g into `path`."""
-    with sheet(path, 10.0, 3.7, prints=prints) as drawn:
-        explicit, implicit, step = drawn.subplots(1, 3)
+    with beside(path, (10.0, 3.7), 3, prints) as (drawn, (explicit, implicit, step)):
         chosen = best(study)
         explicit.plot(list(chosen), [s.momentum for s in chosen.values()], marker="o")
         explicit.set(ylabel="Best explicit momentum", ylim=(-0.05, 1))
@@ -353,7 +352,7 @@ def momentum(study: Study, path: Path, prints: Print | None = None) -> None:
         step.set(ylabel="Step, measured, over η/g", ylim=(0, None))
         for panel in (implicit, step):
             _group_axis(panel, counts)
-        legend(drawn, step, 4)
+        legend(drawn, step)
 
 
 def accuracy(study: Study, path: Path, prints: Print | None = None) -> None:

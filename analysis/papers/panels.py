@@ -1,23 +1,47 @@
-"""Parts of the figures of studies: a legend below the panels, and bars over the seeds."""
+"""Parts of the figures of studies: panels, a legend below them, and bars over the seeds."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..pictures.picture_file import Print, sheet
+
+_NARROW = 2.0
+"""Least width in inches of a panel that stands beside others."""
 _LETTERS = 13
 """Number of characters that fit an inch of a legend; a handle takes ten of them."""
 
 
-def legend(
-    drawn: Figure, panel: Axes, columns: int = 0, place: Any = "outside lower center"
-) -> None:
-    """Draw the legend of `panel` outside of all panels, in one line if `columns` is 0."""
+def stacked(count: int, prints: Print | None) -> bool:
+    """Return whether `count` panels have no room beside each other in print."""
+    return prints is not None and prints.narrower(_NARROW * count)
+
+
+@contextmanager
+def beside(
+    path: Path, size: tuple[float, float], count: int, prints: Print | None
+) -> Iterator[tuple[Figure, Sequence[Axes]]]:
+    """Yield a figure of `size` in inches with `count` panels, and write it to `path` at the end.
+
+    The panels stand beside each other, or below each other where print is narrow.
+    """
+    below = stacked(count, prints)
+    (width, height), shape = size, (count, 1) if below else (1, count)
+    own = (2 * width / count, 0.75 * height * count) if below else size
+    with sheet(path, *own, prints=prints) as drawn:
+        yield drawn, list(drawn.subplots(*shape, squeeze=False).flat)
+
+
+def legend(drawn: Figure, panel: Axes) -> None:
+    """Draw the legend of `panel` below all panels."""
     handles, labels = panel.get_legend_handles_labels()
-    drawn.legend(handles, labels, loc=place, ncols=columns or len(labels), frameon=False)
+    legend_of(drawn, dict(zip(labels, handles, strict=True)))
 
 
 def legend_of(drawn: Figure, shown: Mapping[str, Any]) -> None:

@@ -1,25 +1,30 @@
-"""Figures of a study, as its file declares them: curves of runs, measures along a grid, bars."""
+"""Figures of a study, as its file declares them.
+
+There are curves of runs, measures along a grid, measures over each other, and bars.
+"""
 
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
 from ..pictures.line_styles import LineStyle, line_styles
 from ..pictures.picture_file import Print, sheet
 from ..pictures.theme import INK, log_ticks
-from ..quantities import figures, seconds, size
+from ..quantities import figures, size
 from .course import PLACES, Course
 from .declaration import WORLDS, FigureSpec
 from .folder import Row
-from .measures import MEASURED, compression, measure, shares
-from .panels import bars, legend_of, ranges
+from .measures import MEASURED, compression, measure, middle, shares
+from .panels import bars, legend_of, ranges, stacked
 from .results import Results, chosen
 
 _PANEL = 3.3, 2.4
@@ -29,6 +34,32 @@ _STEPS = 40
 """Number of parts of a run in a curve of a measure that is made of updates."""
 
 Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A panel of a figure: its axes, the rows that it shows, and the look of their lines."""
+
+    axes: Axes
+    results: Results
+    rows: Sequence[Row]
+    spec: FigureSpec
+    name: str
+    """Name of the y-axis of curves, or of a measure."""
+    styles: Mapping[Hashable, LineStyle]
+
+    @property
+    def lines(self) -> Mapping[str, list[Row]]:
+        """The rows of each line by the line's name."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(_line(row, self.spec), []).append(row)
+        return found
+
+    def seeds(self, row: Row, name: str) -> list[float]:
+        """Return the measure `name` of `row`, a value for each seed, shares in per cent."""
+        scale = 100 if measure(name).share else 1
+        return [scale * value for value in self.results.values(row, name)]
 
 
 def draw(results: Results, spec: FigureSpec, path: Path, prints: Print | None = None) -> None:
@@ -41,22 +72,25 @@ def draw(results: Results, spec: FigureSpec, path: Path, prints: Print | None = 
         lines += [(spec.rows_of_panels[0], (low, high))]  # type: ignore[list-item]
     styles = line_styles(_line(row, spec) for row in rows)
     # a single world has its measures side by side
-    across = len(columns) == 1 and not spec.zoom
-    shape = (1, len(lines)) if across else (len(lines), len(columns))
+    beside = len(columns) == 1 and not spec.zoom
+    wide = beside and not stacked(len(lines), prints)
+    shape = (1, len(lines)) if wide else (len(lines), len(columns))
     size = min(_WIDEST, max(5.0, _PANEL[0] * shape[1])), 0.6 + _PANEL[1] * shape[0]
     with sheet(path, *size, prints=prints) as drawn:
-        sharing: Any = {} if across else {"sharex": "col", "sharey": "row"}
+        sharing: Any = {} if beside else {"sharex": "col", "sharey": "row"}
         grid = drawn.subplots(*shape, squeeze=False, **sharing).reshape(len(lines), len(columns))
         for (name, ends), panels in zip(lines, grid, strict=True):
             for panel, own in zip(panels, columns.values(), strict=True):
-                KINDS[spec.kind](panel, results, own, spec, name, styles)
+                KINDS[spec.kind](_Panel(panel, results, own, spec, name, styles))
             if ends:
                 panels[0].set_ylim(*ends)
             panels[0].set_ylabel(_label(spec, name))
         for panel, title in zip(grid[0], columns, strict=True):
             panel.set_title(title)
-        for panel in grid.flat if across else grid[-1]:
+        for panel in grid.flat if beside else grid[-1]:
             _finish_x(panel, spec)
+        for (name, _), panels in zip(lines, grid, strict=True):
+            _finish_y(panels, spec, name)
         _legend(drawn, grid[0])
 
 
@@ -74,6 +108,8 @@ def _line(row: Row, spec: FigureSpec) -> str:
     """Return the name of the line that shows `row`."""
     if spec.kind == "curves":
         return row.world if spec.panels == "entries" else row.name
+    if spec.kind == "across":  # a line leads along all grids
+        return row.world if spec.panels == "entries" else row.algorithm
     others = [f", {grid} = {value}" for grid, value in row.over if grid != spec.along]
     name = row.algorithm + "".join(others)
     along_worlds = spec.along == WORLDS or spec.kind == "bars"
@@ -90,22 +126,16 @@ def _legend(drawn: Figure, panels: Sequence[Axes]) -> None:
 # -- curves ----------------------------------------------------------------------------------------
 
 
-def _curves(
-    panel: Axes,
-    results: Results,
-    rows: Sequence[Row],
-    spec: FigureSpec,
-    name: str,
-    styles: Mapping[Hashable, LineStyle],
-) -> None:
+def _curves(shown: _Panel) -> None:
     """Draw the median of the seeds of each of `rows`, and a band from the least to the most.
 
     The seeds' points with the same number of updates belong together; a run that has ended keeps
     its last value. A run that diverged ends with a cross.
     """
-    for place, row in enumerate(rows):
-        style = styles[_line(row, spec)]
-        courses = [results.courses[run] for run in row.runs]
+    panel, spec, name = shown.axes, shown.spec, shown.name
+    for place, row in enumerate(shown.rows):
+        style = shown.styles[_line(row, spec)]
+        courses = [shown.results.courses[run] for run in row.runs]
         joint = _joined([_points(course, spec.x, name) for course in courses])
         if not joint:
             continue
@@ -120,10 +150,8 @@ def _curves(
                 panel.plot(*points[max(points)], color=style.colour, marker="x")
     if spec.x in _BYTES:
         panel.set_xscale("log")
-    if name == "loss" or " of " in name:
+    if name == "loss" or name in _BYTES or " of " in name:
         panel.set_yscale("log")
-    elif name in _BYTES:
-        _finish_y(panel, name)
 
 
 def _joined(seeds: Sequence[Mapping[float, tuple[float, float]]]) -> list[Points]:
@@ -220,32 +248,23 @@ _LABELS = {
 # -- measures along a grid, and bars ---------------------------------------------------------------
 
 
-def _along(
-    panel: Axes,
-    results: Results,
-    rows: Sequence[Row],
-    spec: FigureSpec,
-    name: str,
-    styles: Mapping[Hashable, LineStyle],
-) -> None:
-    """Draw the measure `name` along the grid: medians, with bars from the least to the most."""
-    texts = list(dict.fromkeys(text for row in rows if (text := _text(row, spec))))
+def _along(shown: _Panel) -> None:
+    """Draw a measure along the grid: medians, with bars from the least to the most."""
+    panel, spec = shown.axes, shown.spec
+    texts = list(dict.fromkeys(text for row in shown.rows if (text := _text(row, spec))))
     places = _places(texts)
-    shown = measure(name)
-    names = list(dict.fromkeys(_line(row, spec) for row in rows))
-    for number, line in enumerate(names):
-        apart = number - (len(names) - 1) / 2
-        own = [row for row in rows if _line(row, spec) == line and _text(row, spec)]
+    for number, (line, rows) in enumerate(shown.lines.items()):
+        apart = number - (len(shown.lines) - 1) / 2
+        own = [row for row in rows if _text(row, spec)]
         own.sort(key=lambda row: places[str(_text(row, spec))])
-        scale = 100 if shown.share else 1
-        seeds = [[scale * value for value in results.values(row, name)] for row in own]
+        seeds = [shown.seeds(row, shown.name) for row in own]
         at = [_apart(places[str(_text(row, spec))], apart, places, spec) for row in own]
-        ranges(panel, at, seeds, label=line, **styles[line].marked(len(at)))
+        ranges(panel, at, seeds, label=line, **shown.styles[line].marked(len(at)))
     if spec.log:
         panel.set_xscale("log")
     panel.set_xticks(list(places.values()), [_short(text) for text in texts])
     panel.xaxis.set_minor_locator(NullLocator())
-    _finish_y(panel, name)
+    _scale(panel, "y", shown.name)
 
 
 def _apart(place: float, apart: float, places: Mapping[str, float], spec: FigureSpec) -> float:
@@ -274,29 +293,47 @@ def _short(text: str) -> str:
     return match[0] if match else text
 
 
-def _bars(
-    panel: Axes,
-    results: Results,
-    rows: Sequence[Row],
-    spec: FigureSpec,
-    name: str,
-    styles: Mapping[Hashable, LineStyle],
-) -> None:
-    """Draw a bar for each of `rows`, with a line from the least to the most of its seeds."""
-    shown = measure(name)
-    scale = 100 if shown.share else 1
-    for place, row in enumerate(rows):
-        values = [scale * value for value in results.values(row, name)]
+def _across(shown: _Panel) -> None:
+    """Draw a measure over another one: a line through the medians of rows, and a dot for each seed.
+
+    A row with a median that is no finite number has no point.
+    """
+    panel, spec = shown.axes, shown.spec
+    for line, rows in shown.lines.items():
+        style = shown.styles[line]
+        seeds = [(shown.seeds(row, spec.x), shown.seeds(row, shown.name)) for row in rows]
+        dots = _known([pair for xs, ys in seeds for pair in zip(xs, ys, strict=True)])
+        middles = _known([(middle(xs), middle(ys)) for xs, ys in seeds])
+        if middles:
+            panel.plot(*zip(*middles, strict=True), label=line, **style.marked(len(middles)))
+            panel.plot(*zip(*dots, strict=True), ".", color=style.colour, alpha=0.5, markersize=3)
+    if spec.log:
+        panel.set_xscale("log")
+    _scale(panel, "x", spec.x)
+    _scale(panel, "y", shown.name)
+
+
+def _known(points: Points) -> Points:
+    return [point for point in points if all(map(math.isfinite, point))]
+
+
+def _bars(shown: _Panel) -> None:
+    """Draw a bar for each row, with a line from the least to the most of its seeds."""
+    panel, spec = shown.axes, shown.spec
+    for place, row in enumerate(shown.rows):
+        values = shown.seeds(row, shown.name)
         known = [value for value in values if math.isfinite(value)]
-        if not known or not math.isfinite(middle := median(values)):
+        if not known or not math.isfinite(height := median(values)):
             continue
-        style, line = styles[_line(row, spec)], _line(row, spec)
-        panel.bar([place], [middle], color=style.colour, width=0.8, label=line)
+        line = _line(row, spec)
+        style = shown.styles[line]
+        panel.bar([place], [height], color=style.colour, width=0.8, label=line)
         span = [(min(known), max(known))]
-        bars(panel, [place], [middle], span, color=INK, linestyle="none")
-    panel.set_xticks(range(len(rows)), [_line(row, spec) for row in rows], rotation=30, ha="right")
+        bars(panel, [place], [height], span, color=INK, linestyle="none")
+    names = [_line(row, spec) for row in shown.rows]
+    panel.set_xticks(range(len(names)), names, rotation=30, ha="right")
     panel.grid(False, axis="x")
-    _finish_y(panel, name)
+    _scale(panel, "y", shown.name)
 
 
 # -- axes ------------------------------------------------------------------------------------------
@@ -309,14 +346,23 @@ def _label(spec: FigureSpec, name: str) -> str:
     return measure(name).label.replace(", ", ",\n", 1)
 
 
-def _finish_y(panel: Axes, name: str) -> None:
-    """Make bytes logarithmic, and write them and times in words."""
-    words = measure(name).words
-    if words is size:
-        panel.set_yscale("log")
-        panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
-    elif words is seconds:
-        panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: figures(value)))
+def _scale(panel: Axes, axis: Literal["x", "y"], name: str) -> None:
+    """Make the `axis` of a measure in bytes logarithmic."""
+    if measure(name).words is size:
+        panel.set(**{f"{axis}scale": "log"})
+
+
+def _finish_y(panels: Sequence[Axes], spec: FigureSpec, name: str) -> None:
+    """Write the ticks of logarithmic axes of a line of panels."""
+    for panel in panels:
+        _write(panel.yaxis, panel.get_ylim(), spec, name)
+
+
+def _write(axis: Axis, ends: tuple[float, float], spec: FigureSpec, name: str) -> None:
+    """Write the ticks of a logarithmic axis: bytes with their unit, other numbers in full."""
+    in_bytes = name in _BYTES or (spec.kind != "curves" and measure(name).words is size)
+    if axis.get_scale() == "log":
+        log_ticks(axis, *ends, size if in_bytes else figures)
 
 
 def _finish_x(panel: Axes, spec: FigureSpec) -> None:
@@ -326,11 +372,14 @@ def _finish_x(panel: Axes, spec: FigureSpec) -> None:
     if spec.kind == "along":
         panel.set_xlabel(spec.label or (spec.along if spec.along != WORLDS else ""))
         return
-    panel.set_xlabel(_LABELS[spec.x])
-    if spec.x in _BYTES:
-        low, high = panel.get_xlim()
-        log_ticks(panel.xaxis, low, high, size)
+    panel.set_xlabel(_LABELS[spec.x] if spec.kind == "curves" else measure(spec.x).label)
+    _write(panel.xaxis, panel.get_xlim(), spec, spec.x)
 
 
-KINDS: Mapping[str, Callable[..., None]] = {"curves": _curves, "along": _along, "bars": _bars}
+KINDS: Mapping[str, Callable[[_Panel], None]] = {
+    "curves": _curves,
+    "along": _along,
+    "across": _across,
+    "bars": _bars,
+}
 """What draws a panel, by the kind of the figure."""

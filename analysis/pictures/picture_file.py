@@ -60,6 +60,10 @@ class Print(NamedTuple):
         """Matplotlib's settings for pictures of this kind."""
         return style(self.font or FONT)
 
+    def narrower(self, width: float) -> bool:
+        """Return whether the width on paper is given, and below `width` inches."""
+        return self.width is not None and self.width < width
+
     def size(self, width: float, height: float) -> tuple[float, float]:
         """Return the size in inches of a picture whose own size is `width` × `height`.
 

@@ -15,7 +15,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 from matplotlib.rcsetup import cycler
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from .line_styles import COLOURS, line_styles
 
@@ -316,8 +316,10 @@ def from_zero(ax: Axes, reach: float) -> None:
 
 
 def log_ticks(axis: Axis, low: float, high: float, text: Callable[[float], str]) -> None:
-    """Label the powers of ten on a logarithmic axis, and 2 and 5 times them if there are few."""
+    """Label the powers of ten on a logarithmic axis, and more numbers between near ends."""
     few = high < 200 * low
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    powers = LogLocator(subs=(1, 2, 5) if few else (1,))
+    # nearer ends may have none of these numbers between them, or one
+    axis.set_major_locator(MaxNLocator(4) if high < 5 * low else powers)
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_formatter(NullFormatter())

@@ -19,6 +19,7 @@ tables:
 figures:
   - {name: bytes, kind: curves, x: pushed, y: [accuracy, loss]}
   - {name: grid, kind: along, along: c, y: best}
+  - {name: both, kind: across, x: compression of wire, y: least error}
 claims:
   fewer:
     claim: fewer
@@ -51,6 +52,8 @@ MISTAKES = {
     "1/2": ("1/7", r"\.tables\[0\]\.columns: 'compression of conv 1/7' is not a measure"),
     "x: pushed": ("x: time", r"\.figures\[0\]\.x: 'time' is not updates or seconds or epochs"),
     "[accuracy, loss]": ("ended", r"\.figures\[0\]\.y: 'ended' is not accuracy or error"),
+    "x: compression of wire": ("x: epochs", r"\.figures\[2\]\.x: 'epochs' is not a measure"),
+    "least error": ("fewer error", r"\.figures\[2\]\.y: 'fewer error' is not a measure"),
     "along: c, ": ("", r"\.figures\[1\]: a figure along a grid needs the key 'along'"),
     "kind: along": ("kind: pie", r"\.figures\[1\]: Invalid enum value 'pie'"),
     "measure: pushed to 97%": ("measure: sent", r"\.claims\.fewer\.of\.measure: 'sent' is not"),

@@ -10,6 +10,7 @@ from analysis.papers.declaration import FigureSpec
 from analysis.papers.folder import open_study
 from analysis.papers.results import Results
 from analysis.pictures import picture_file
+from analysis.pictures.picture_file import Print
 from tests.fakes.runs.made_up_study import BETTER, GOOD, Key, played, training
 
 DENSE = training(BETTER, 100, 0)
@@ -136,6 +137,44 @@ def test_measures_along_the_worlds(drawn) -> None:  # type: ignore[no-untyped-de
     assert left.get_xlabel() == right.get_xlabel() == "Fleet"
     assert [tick.get_text() for tick in right.get_xticklabels()] == ["few", "many"]
     assert left.get_ylabel().startswith("Test accuracy (%)")
+
+
+def test_a_measure_across_another_one(drawn) -> None:  # type: ignore[no-untyped-def]
+    keys = {"x": "compression of wire", "y": ["least error", "pushed"], "panels": "none"}
+    left, right = drawn(kind="across", log=True, worlds=["few"], **keys).axes
+    assert (left.get_xlabel(), left.get_xscale()) == ("Compression, wire", "log")
+    assert left.get_ylabel().startswith("Test error (%)")
+    lines = labelled(left)
+    (x,), (y,) = lines["ASGD"].get_xdata(), lines["ASGD"].get_ydata()
+    assert y == pytest.approx(1.4), "the median of three seeds"
+    assert len(lines["AdaComp"].get_xdata()) == 2, "a point for each value on the grid"
+    assert min(lines["AdaComp"].get_xdata()) > x
+    dots = [line for line in left.get_lines() if line.get_marker() == "."]
+    assert [len(line.get_xdata()) for line in dots] == [3, 4], "a dot for each seed"
+    assert right.get_yscale() == "log"
+    assert right.yaxis.get_major_formatter()(2e6) == "2 MB"
+
+
+def test_rows_without_a_finite_median_have_no_point(drawn) -> None:  # type: ignore[no-untyped-def]
+    (panel,) = drawn(kind="across", x="pushed", y="pushed to 97%", worlds=["few"]).axes
+    points = {name: len(line.get_xdata()) for name, line in labelled(panel).items()}
+    # half of the seeds of the third entry never arrive
+    assert (points["ASGD"], points["AdaComp"]) == (1, 1)
+
+
+def test_panels_for_narrow_print_stand_below_each_other(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Figure] = []
+    monkeypatch.setattr(picture_file, "save_all", lambda figure, *rest: figures.append(figure))
+    keys = {"kind": "along", "along": "worlds", "y": ["ended", "loss"]}
+    spec = FigureSpec("made-up", **keys)  # type: ignore[arg-type]
+    for width in (3.33, 7.0):
+        study_figures.draw(
+            Results(open_study(folder)), spec, tmp_path / "f.png", Print(width=width)
+        )
+    shapes = [figure.axes[0].get_subplotspec().get_gridspec().get_geometry() for figure in figures]
+    assert shapes == [(2, 1), (1, 2)]
 
 
 def test_bars(drawn) -> None:  # type: ignore[no-untyped-def]
