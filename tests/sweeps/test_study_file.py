@@ -60,6 +60,35 @@ def test_an_entry_is_played_with_every_value_on_the_grids(file: Path) -> None:
     assert (study.question, study.paper) == ("Is anything learnt?", "paper")
 
 
+def test_a_value_on_a_grid_may_set_several_keys(file: Path) -> None:
+    fleets = "n: {values: {4: {count: 4, size: 32}, 16: {count: 16, size: 8}}}"
+    text = file.read_text().replace("b: {key: training.batch_size, values: [5]}", fleets)
+    text = text.replace("c = 1%, b = 5", "c = 1%, n = 16").replace(
+        "over: {c: [1%]}", "over: {n: [4]}"
+    )
+    file.write_text(text)
+    study = read_study(file)
+    kept = [entry for entry in study.entries if entry.over]
+    assert [entry.name for entry in kept][:2] == ["kept, c = 10%, n = 4", "kept, c = 10%, n = 16"]
+    assert kept[1].sets[-2:] == ("count=16", "size=8")
+    assert [entry.over["n"] for entry in study.smaller().entries if entry.over] == ["4", "4"]
+
+
+GRIDS = {
+    "{values: {4: 5}}": "entries[1].over.b.values.4: 5 is not a mapping",
+    "{values: {}}": "entries[1].over.b.values: {} is not a mapping of names to overrides",
+    "{key: x, values: {4: {x: 5}}}": "entries[1].over.b.key: is no key here: values",
+    "{values: [5]}": "entries[1].over.b: has no key 'key'",
+}
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_a_mistake_in_a_grid_is_told(file: Path, grid: str) -> None:
+    text = file.read_text()
+    file.write_text(text.replace("{key: training.batch_size, values: [5]}", grid))
+    assert [line.partition(": ")[2] for line in refusal(file)] == [GRIDS[grid]]
+
+
 def test_the_quick_version_has_fewer_worlds_rates_seeds_and_values(file: Path) -> None:
     small = read_study(file).smaller()
     assert [(entry.world, entry.name, entry.rates, entry.seeds) for entry in small.entries] == [

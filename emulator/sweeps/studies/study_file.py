@@ -71,6 +71,14 @@ def _overrides(sets: Plain) -> tuple[str, ...]:
     return tuple(f"{path}={json.dumps(value)}" for path, value in sets.items())
 
 
+def _values(grid: Plain) -> Plain:
+    """Return what each value of `grid` sets, by the value's text."""
+    values = grid["values"]
+    if isinstance(values, dict):
+        return values
+    return {_text(value): {grid["key"]: value} for value in values}
+
+
 def _text(value: Any) -> str:
     """Return a value of a grid as the tables show it."""
     return value if isinstance(value, str) else json.dumps(value)
@@ -95,10 +103,9 @@ class _Block:
         for world, (name, setting) in product(self.plain["worlds"], self.plain["entries"].items()):
             place = f"{self.path}: entries[{self.number}].entries.{name}: set"
             entry = self.entry(world, name, setting, place)
-            for values in product(*(grid["values"] for grid in grids.values())):
-                over = dict(zip(grids, map(_text, values), strict=True))
-                keys = (grid["key"] for grid in grids.values())
-                sets = _overrides(dict(zip(keys, values, strict=True)))
+            for values in product(*(_values(grid).items() for grid in grids.values())):
+                over = dict(zip(grids, (text for text, _ in values), strict=True))
+                sets = tuple(text for _, own in values for text in _overrides(own))
                 full = f"{name}{grid_text(over)}"
                 yield replace(entry, name=full, sets=(*entry.sets, *sets), over=over)
 
@@ -198,8 +205,8 @@ def _grids(plain: Plain) -> list[str]:
     ends = []
     for block in plain["entries"]:
         grids: Plain = block.get("over", {})
-        for values in product(*(grid["values"] for grid in grids.values())):
-            ends.append(grid_text(dict(zip(grids, map(_text, values), strict=True))))
+        for values in product(*map(_values, grids.values())):
+            ends.append(grid_text(dict(zip(grids, values, strict=True))))
     return ends
 
 
@@ -216,7 +223,7 @@ def _check_quick(document: Document, quick: Plain, worlds: Sequence[str]) -> Non
     grids: dict[str, list[str]] = {}
     for block in document.data["entries"]:
         for axis, grid in block.get("over", {}).items():
-            grids.setdefault(axis, []).extend(map(_text, grid["values"]))
+            grids.setdefault(axis, []).extend(_values(grid))
     for axis, values in quick.get("over", {}).items():
         _check_known(document, ("quick", "over", axis), axis, list(grids))
         for number, value in enumerate(values if axis in grids else ()):

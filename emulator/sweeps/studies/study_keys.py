@@ -125,10 +125,20 @@ _SETTING = {
     "short": _SWITCH,
 }
 _ENTRIES = _named(_keys({}, _SETTING), "entries")
-_AXIS = _keys({"key": _TEXT, "values": _listed(_ANYTHING)}, {})
+_VALUES = _keys({"key": _TEXT, "values": _listed(_ANYTHING)}, {})
+_NAMES = _keys({"values": _named(_MAPPING, "overrides")}, {})
+
+
+def _grid(document: Document, address: Address) -> None:
+    """Check a grid: values of a key, or names with the keys that each of them sets."""
+    grid = document.at(address)
+    named = isinstance(grid, dict) and isinstance(grid.get("values"), dict)
+    (_NAMES if named else _VALUES)(document, address)
+
+
 _BLOCK = _keys(
     {"worlds": _named(_or_nothing(_keys({}, _SETTING)), "worlds"), "entries": _ENTRIES},
-    {**_SETTING, "over": _named(_AXIS, "grids")},
+    {**_SETTING, "over": _named(_grid, "grids")},
 )
 _QUICK = {
     "set": _MAPPING,
