@@ -8,7 +8,7 @@ from .claim_rules import NOT, REPRODUCED, RULES, overall, verdict
 from .declaration import WORLDS, Claim, Values, declared
 from .folder import Row
 from .measures import measure
-from .results import Results, in_words
+from .results import LowerBound, Results, in_words
 
 COLUMNS = ["claim", "where", "verdict", "measured"]
 """Columns of a table of claims."""
@@ -55,7 +55,7 @@ def total(found: Sequence[Judged]) -> str:
 def _judge(results: Results, claim: Claim, of: Values) -> Judged:
     if claim.along:
         sequences = _sequences(results, claim, of)
-        values = [[value for _, value in places] for places in sequences.values()]
+        values = [_decisive(claim, places) for places in sequences.values()]
         verdicts = [verdict(claim.rule, claim.bound, own) for own in values]
         several = len(sequences) > 1
         told = "; ".join(
@@ -64,11 +64,20 @@ def _judge(results: Results, claim: Claim, of: Values) -> Judged:
         )
         return Judged(claim, overall(verdicts) if verdicts else NOT, told)
     places = [place for row in _rows(results, claim, of) for place in _value(results, row, of)]
-    found = verdict(claim.rule, claim.bound, [value for _, value in places])
+    found = verdict(claim.rule, claim.bound, _decisive(claim, places))
     return Judged(claim, found, _ranged(places, of, singly=RULES[claim.rule].singly))
 
 
 # -- values ----------------------------------------------------------------------------------------
+
+
+def _decisive(claim: Claim, places: Sequence[Place]) -> list[float]:
+    """Return the values of `places`; a lower bound is unknown to rules that ask for more.
+
+    A rule of what values are at least holds for the true values if it holds for lower bounds.
+    """
+    known = claim.rule.endswith("at-least")
+    return [math.nan if isinstance(v, LowerBound) and not known else v for _, v in places]
 
 
 def _rows(results: Results, claim: Claim, of: Values) -> list[Row]:
@@ -139,7 +148,9 @@ def _ranged(places: Sequence[Place], of: Values, *, singly: bool) -> str:
     known = [place for place in places if not math.isnan(place[1])]
     if not singly and len(known) == len(places):
         mean = sum(value for _, value in places) / len(places)
-        return f"{_words(mean, of)} in the mean of {len(places)}"
+        bound = any(isinstance(value, LowerBound) for _, value in places)
+        told = _words(LowerBound(mean) if bound else mean, of)
+        return f"{told} in the mean of {len(places)}"
     if not known:
         return _words(math.nan, of)
     ends = min(known, key=lambda place: place[1]), max(known, key=lambda place: place[1])

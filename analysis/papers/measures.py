@@ -34,6 +34,8 @@ class Measure:
     """Whether tables show the least and the most of the seeds beside the median."""
     share: bool = False
     """Whether the value is a share, shown in per cent, and differences in points."""
+    so_far: Callable[[Course], float] | None = None
+    """Of a cost to a target: the cost until the last evaluation, for runs that never reach it."""
 
 
 class UnknownMeasureError(ValueError):
@@ -156,10 +158,17 @@ _COSTS: Mapping[str, tuple[str, Words, str]] = {
 def _to(cost: str, share: str) -> Measure:
     """Return the cost until the first evaluation with the accuracy `share`."""
     column, words, label = _COSTS[cost]
-    spread = cost == "seconds"
     return Measure(
-        lambda c: spent(c, column, shares(share)), words, f"{label} to {_spaced(share)}", spread
+        lambda c: spent(c, column, shares(share)),
+        words,
+        f"{label} to {_spaced(share)}",
+        spread=cost == "seconds",
+        so_far=_until_the_end(column),
     )
+
+
+def _until_the_end(column: str) -> Callable[[Course], float]:
+    return lambda course: max(course.evaluations[column], default=math.nan)
 
 
 def _spaced(share: str) -> str:
@@ -177,7 +186,8 @@ def _counted(share: str, model: str) -> Measure | None:
     if model not in BYTE_MODELS:
         return None
     label = f"Bytes pushed to {_spaced(share)}, {model}"
-    return Measure(lambda c: spent(c, model, shares(share)), size, label)
+    so_far = _until_the_end(model)
+    return Measure(lambda c: spent(c, model, shares(share)), size, label, so_far=so_far)
 
 
 def _pace(share: str) -> Measure:

@@ -19,6 +19,10 @@ HOW: dict[str, Literal["ratio", "gain"]] = {"fewer ": "ratio", "gain ": "gain"}
 UNKNOWN = "–"
 
 
+class LowerBound(float):
+    """A lower bound of a number that is not known."""
+
+
 @dataclass(frozen=True)
 class Results:
     """A study's rows with the courses of their runs."""
@@ -45,16 +49,33 @@ class Results:
         """Return the measure `name` of `row` against `base`, by their medians.
 
         A `ratio` is how many times less `row` has, a `gain` how much more. The value is NaN if one
-        of them is missing or was never reached.
+        of them is missing or was never reached. If `base` alone never reached its target, a ratio
+        is a lower bound, by the cost of `base` until its last evaluation.
         """
         if base is None:
             return math.nan
         own, other = self.middle(row, name), self.middle(base, name)
+        bound = how == "ratio" and math.isinf(other)
+        if bound:
+            other = self._so_far(base, name)
         if not (math.isfinite(own) and math.isfinite(other)):
             return math.nan
         if how == "gain":
             return own - other
-        return other / own if own else math.nan
+        ratio = other / own if own else math.nan
+        return LowerBound(ratio) if bound else ratio
+
+    def _so_far(self, row: Row, name: str) -> float:
+        """Return a lower bound of the median of the cost `name` of `row`.
+
+        A seed that never reached the target counts with its cost until the last evaluation.
+        """
+        cost = measure(name)
+        if cost.so_far is None:
+            return math.nan
+        seeds = [self.courses[run] for run in row.runs]
+        costs = [(cost.of(seed), cost.so_far(seed)) for seed in seeds]
+        return middle([least if math.isinf(value) else value for value, least in costs])
 
     def row(self, world: str, entry: str, over: Sequence[tuple[str, str]] = ()) -> Row | None:
         """Return the row of `entry` in `world` at its own best rate.
@@ -100,7 +121,7 @@ def in_words(value: float, shown: Measure, how: str = "") -> str:
     if math.isnan(value):
         return UNKNOWN
     if how == "ratio":
-        return figures(value)
+        return f"more than {figures(value)}" if isinstance(value, LowerBound) else figures(value)
     if how == "gain":
         text = f"{100 * value:+.2f} points" if shown.share else f"{value:+.3g}"
         return text.replace("-", "−")

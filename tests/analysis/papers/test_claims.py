@@ -42,6 +42,38 @@ def test_a_ratio_in_each_world(folder: Path) -> None:
     assert judged(folder, claim) == ("partly", "25.6 × (few), – (many)")
 
 
+@pytest.fixture
+def late(tmp_path: Path) -> Path:
+    """ASGD reaches 97 % with one seed of three; it pushed 8,200 B with it, 4,100 B without."""
+    entries: dict[Key, list[list[dict]]] = {
+        ("few", "ASGD", "0.1"): [DENSE, *[training(GOOD[:2], 100, 0)] * 2],
+        ("few", "AdaComp", "0.1"): [SPARSE] * 3,
+    }
+    return played(tmp_path, "adacomp", entries)
+
+
+def test_a_ratio_to_an_entry_that_never_arrives_is_a_lower_bound(late: Path) -> None:
+    told = "more than 12.8 ×"
+    for bound, verdict in ((12.0, "reproduced"), (13.0, "not")):
+        claim = Claim("fewer", "all-at-least", of=RATIO, bound=bound)
+        assert judged(late, claim) == (verdict, told)
+    assert judged(late, Claim("few", "mean-at-least", of=RATIO, bound=12)) == ("reproduced", told)
+
+
+@pytest.mark.parametrize("rule", ["all-at-most", "mean-at-most", "all-within"])
+def test_a_lower_bound_bears_out_no_rule_that_asks_for_less(late: Path, rule: str) -> None:
+    claim = Claim("fewer", rule, of=RATIO, bound=1000)
+    assert judged(late, claim) == ("not", "more than 12.8 ×")
+
+
+def test_a_table_tells_a_lower_bound(late: Path) -> None:
+    found = Results(open_study(late))
+    (row,) = [row for row in found.study.rows if row.entry == "AdaComp"]
+    assert found.cell(row, "fewer pushed to 97%") == "more than 12.8"
+    assert found.cell(row, "fewer updates/s to 97%") == "–", "a rate is no cost"
+    assert found.cell(row, "gain updates to 97%") == "–"
+
+
 def test_a_ratio_in_one_world(folder: Path) -> None:
     claim = Claim("fewer", "all-at-least", of=RATIO, bound=20, worlds=["few"])
     assert judged(folder, claim) == ("reproduced", "25.6 ×")
