@@ -1,6 +1,7 @@
 """The staleness of updates, and the divisors of their steps."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ CAPTION = (
 )
 
 _LINES = {"staleness": "-", "divisor": (0, (4, 2))}
+_WIDTHS = {"staleness": 1.6, "divisor": 0.8}
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
@@ -43,10 +45,12 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         for column, line in _LINES.items():
             if own[column].isna().all():  # without a learner there are no steps to divide
                 continue
-            colour = alone[column] if len(styles) == 1 else styles[setting].colour
+            look: dict[str, Any] = {"color": alone[column], "linestyle": line}
+            if len(styles) > 1:  # the dash tells settings apart, and the width what is drawn
+                look = {**styles[setting].stroke, "linewidth": _WIDTHS[column]}
             name = column if len(styles) == 1 else f"{setting}: {column}"
             label = f"{name}, median {own[column].median():.3g}"
-            ax.step(*_shares(own[column]), where="post", color=colour, linestyle=line, label=label)
+            ax.step(*_shares(own[column]), where="post", label=label, **look)
     ax.set_xscale("symlog", linthresh=1, linscale=0.5)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xlim(0, max(2.0, table[[*_LINES]].max().max() * 1.2))

@@ -56,6 +56,9 @@ _KNOWN = re.compile(
     re.IGNORECASE,
 )
 
+_RUNTIME = re.compile(r" · (?:docker|virtual)$")
+"""End of the name of a setting that was played by both runtimes."""
+
 _MARKS, _ALL = 9, 24
 """Number of markers of a line with many points, and of points from which a line has many."""
 
@@ -88,13 +91,18 @@ def line_styles(names: Iterable[Hashable]) -> dict[Hashable, LineStyle]:
     """Return a style for each of `names`, no two alike.
 
     A name has the style of the known name that it begins with or holds. Variants of an algorithm
-    (`AdaComp 1 %`, `AdaComp 0.1 %`) share its colour and marker, and have different dashes.
+    (`AdaComp 1 %`, `AdaComp 0.1 %`), and the runtimes of a setting (`mine · docker`, `mine ·
+    virtual`), share its colour and marker, and have different dashes.
     """
     ordered = list(dict.fromkeys(names))
     chosen: dict[Hashable, LineStyle] = {}
+    shared: dict[str, LineStyle] = {}
     # names without a style of their own take those that are left
     for name in sorted(ordered, key=lambda name: _number(str(name)) is None):
-        chosen[name] = _first_free(list(_candidates(str(name))), list(chosen.values()))
+        setting = _RUNTIME.sub("", str(name))
+        like = _dashed(shared[setting]) if setting in shared else []
+        chosen[name] = _first_free([*like, *_candidates(setting)], list(chosen.values()))
+        shared.setdefault(setting, chosen[name])
     return {name: chosen[name] for name in ordered}
 
 
@@ -130,12 +138,16 @@ def _style(number: int) -> LineStyle:
     return LineStyle(COLOURS[colour], marker, (_FIRST_DASHES[colour] + again) % _DASHES)
 
 
+def _dashed(style: LineStyle) -> list[LineStyle]:
+    """Return `style` with each of the dashes, its own first."""
+    return [style._replace(dash=(style.dash + more) % _DASHES) for more in range(_DASHES)]
+
+
 def _candidates(name: str) -> Iterator[LineStyle]:
     """Yield the styles for `name`, the best first."""
     number = _number(name)
     if number is not None:
-        own = _style(number)
-        yield from (own._replace(dash=(own.dash + more) % _DASHES) for more in range(_DASHES))
+        yield from _dashed(_style(number))
     begin, count = crc32(name.encode(errors="backslashreplace")), len(COLOURS)
     for again in range(_ROUNDS):
         yield from (_style(again * count + (begin + more) % count) for more in range(count))

@@ -28,8 +28,8 @@ def labels(runs: Sequence[Run], *, seeds: bool = True) -> list[str]:
 def settings(runs: Sequence[Run]) -> list[str]:
     """Return a name for each of `runs`, the same for runs that differ in the seed only.
 
-    A setting is labelled as its first run among the first runs of all, without the seed; the only
-    setting is named by its algorithm.
+    A setting is labelled as its first run among the first runs of all, without the seed. The only
+    setting is named by its algorithm, and so are two that differ in the runtime only.
     """
     keys: list[Hashable] = [(identity(run), run.runtime) for run in runs]
     seeds = Counter(zip(keys, map(_seed, runs), strict=True))
@@ -39,14 +39,18 @@ def settings(runs: Sequence[Run]) -> list[str]:
         if not run.scenario or seeds[keys[place], _seed(run)] > 1:
             keys[place] = place
         first.setdefault(keys[place], run)
-    several = len(first) > 1
-    names = (
-        labels(list(first.values()), seeds=False)
-        if several
-        else [algorithm(run) for run in runs[:1]]
-    )
-    named = dict(zip(first, names, strict=True))
+    named = dict(zip(first, _settings(list(first.values())), strict=True))
     return [named[key] for key in keys]
+
+
+def _settings(runs: Sequence[Run]) -> list[str]:
+    """Return the names of the settings that `runs` are the first runs of."""
+    if len(runs) == 1:
+        return [algorithm(runs[0])]
+    names = labels(runs, seeds=False)
+    if names == [run.runtime for run in runs]:
+        return [f"{algorithm(run)} · {run.runtime}" for run in runs]
+    return names
 
 
 @fact

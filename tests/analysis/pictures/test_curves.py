@@ -93,4 +93,19 @@ def test_runs_that_differ_in_the_seed_only_are_a_setting(tmp_path: Path) -> None
     assert settings([one, other, two]) == ["asgd", "adacomp", "asgd"]
     repeated, docker = run("4", "asgd", 1), run("5", "asgd", 2, "docker")
     assert len(set(settings([one, repeated]))) == 2
-    assert len(set(settings([one, docker]))) == 2
+    assert settings([one, docker]) == ["asgd · virtual", "asgd · docker"]
+    assert settings([one, docker, other]) == [
+        "asgd · virtual",
+        "asgd · docker",
+        "adacomp · virtual",
+    ]
+
+
+def test_runtimes_of_a_setting_have_its_colour_and_another_dash() -> None:
+    points = [
+        (f"{run}", f"asgd · {run}", at, 50.0) for run in ("docker", "virtual") for at in (0, 9)
+    ]
+    figure = drawing.blank(3)
+    docker, virtual = draw_curves(figure.subplots(), table(*points), "updates", "accuracy")
+    assert docker.get_color() == virtual.get_color()
+    assert docker.get_linestyle() != virtual.get_linestyle()

@@ -109,6 +109,15 @@ def test_seeds_have_dashes() -> None:
     assert other.colour != one.colour
 
 
+@pytest.mark.parametrize("setting", ["asgd", "mine", "AdaComp 1 %", "home · asgd"])
+def test_runtimes_of_a_setting_share_its_colour(setting: str) -> None:
+    names = [f"{setting} · docker", "other", f"{setting} · virtual", setting]
+    docker, other, virtual, alone = styles(*names)
+    assert len({(look.colour, look.marker) for look in (docker, virtual, alone)}) == 1
+    assert len({look.dash for look in (docker, virtual, alone)}) == 3
+    assert other.colour != docker.colour
+
+
 def test_names_of_the_package_are_known() -> None:
     families = (codecs, schedules, aggregation, synchronization)
     kinds = {kind for package in families for kind in package.FAMILY.classes}
