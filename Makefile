@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all check compose images data bench fuzz soak lowest layers clean engine base
-.PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune
+.PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune table-overlap table-groups
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability figures figures-quick
 
 PYTHON ?= python3
@@ -102,6 +102,12 @@ figure-single-node: $(INSTALLED) data ## measure one core by images lowered and 
 
 table-tune: $(INSTALLED) data ## compare the tuner's choices with the best of a grid, three fleets (docs/tune.md)
 	$(BIN)/python -m tests.benchmarks.tuned_fleets --docs docs
+
+table-overlap: engine $(INSTALLED) data images ## compare schedules in containers with their plans: 15 minutes (docs/papers/cai-2021.md)
+	$(BIN)/python -m tests.benchmarks overlap --docs docs
+
+table-groups: engine $(INSTALLED) data images ## compare compute groups in containers with their prediction: 5 minutes (docs/predict.md)
+	$(BIN)/python -m tests.benchmarks groups --docs docs
 
 layers: $(INSTALLED) ## the picture of the layers in docs/why.md, from the imports
 	$(BIN)/python -m tests.draw_layers

@@ -15,8 +15,10 @@ from tests.layers import ROOT
 
 MARK = re.compile(r"<!-- made by `([^`]+)` from here -->.*?<!-- to here -->", re.DOTALL)
 BLOCK = "<!-- a generated block -->"
-SETUP = re.compile(r"\*\*(Claim|Set-up|Protocol|Comparison|Entries|Ours|In containers|The scale)")
-RESULTS = re.compile(rf"\*\*(Verdict|Result|Reading|How much)|{BLOCK}")
+SETUP = re.compile(
+    r"\*\*(Claim|Set-up|Protocol|Comparison|Entries|Ours|In containers|The scale)|## Times of"
+)
+RESULTS = re.compile(rf"\*\*(Verdict|Result|Reading|How much)|## Left out|{BLOCK}")
 NOT_SAID = re.compile(
     r"^ {4}.*$|^\|.*$|`[^`]*`|!\[[^\]]*\]|\]\([^)]*\)|\([^()]* et al\.[^()]*\)|https?://\S+",
     re.MULTILINE,
@@ -65,7 +67,7 @@ def figures(text: str) -> list[str]:
 def test_the_pages_are_those_of_the_studies() -> None:
     names = {page.stem for page in pages()}
     assert names >= {"hardy-2017", "chen-2018", "cai-2021", "hadjis-2016", "blanchard-2017"}
-    assert names >= {"single-node", "tune"}
+    assert names >= {"single-node", "tune", "predict"}
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

@@ -6,22 +6,31 @@ these need arithmetic of their own, a module of the study's name has `claims(stu
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ..pictures.picture_file import Print, whole_file
 from . import dynacomm, omnivore, study_figures, study_tables
-from .book import complete, heading, page_of, write_block, write_book
+from .book import chapter, complete, page_of, write_block, write_book
 from .claims import COLUMNS, Judged, judge, total
 from .folder import NOTE, open_study
 from .markdown import table
-from .protocol_line import protocol
+from .protocol_line import line, played_by, protocol
 from .results import Results
 
-__all__ = ["MODULES", "check", "complete", "publish", "verdict", "write_book"]
+__all__ = [
+    "MODULES",
+    "check",
+    "complete",
+    "publish",
+    "publish_measured",
+    "verdict",
+    "write_book",
+]
 
 MODULES: Mapping[str, ModuleType] = {"dynacomm": dynacomm, "omnivore": omnivore}
 """Modules of studies with arithmetic of their own, by the study's name."""
@@ -47,7 +56,25 @@ def publish(folder: Path, docs: Path, prints: Print | None = None) -> list[Path]
     study = open_study(folder)
     results = Results(study)
     pictures = _draw(results, page_of(study.name, docs).parent, prints)
-    return [write_block(study.name, docs, made(results, pictures)), *pictures]
+    made = _block(study.name, docs, _claims(results), _parts(results, pictures))
+    return [write_block(study.name, docs, made), *pictures]
+
+
+def publish_measured(
+    name: str,
+    docs: Path,
+    claims: Sequence[Judged],
+    parts: Sequence[str],
+    protocol: Sequence[str],
+    played: Mapping[str, Any],
+) -> Path:
+    """Write the block of the measurement `name` into its page in `docs`, and return the page.
+
+    `parts` are figures and tables in Markdown, `protocol` says how they were measured, and `played`
+    where and by which version.
+    """
+    told = line([*protocol, *played_by(played, "measured")])
+    return write_block(name, docs, _block(name, docs, claims, [*parts, told]))
 
 
 def verdict(folder: Path) -> str:
@@ -70,24 +97,26 @@ def verdict(folder: Path) -> str:
     return found
 
 
-def made(results: Results, pictures: Mapping[Path, str]) -> str:
-    """Return the block of a study: question, verdict, claims, figures, tables, and protocol.
+def _parts(results: Results, pictures: Mapping[Path, str]) -> list[str]:
+    """Return the figures, tables and protocol of a study in Markdown.
 
     `pictures` are the files of the figures, each with what the figure shows.
     """
     name = results.study.name
-    claims = _claims(results)
     own = MODULES[name].tables(results.study) if name in MODULES else []
-    parts = [
-        heading(name),
-        f"**Verdict: {_verdict(claims)}.**",
-        *([table(COLUMNS, [one.line for one in claims], numbers=False)] if claims else []),
+    return [
         *(f"![{caption}]({path.name})" for path, caption in pictures.items()),
         *own,
         *study_tables.tables(results),
         protocol(results),
     ]
-    return "\n\n".join(parts)
+
+
+def _block(name: str, docs: Path, claims: Sequence[Judged], parts: Sequence[str]) -> str:
+    """Return a block: question, verdict, claims, and its `parts`."""
+    judged = [table(COLUMNS, [one.line for one in claims], numbers=False)] if claims else []
+    head = [chapter(name, docs).heading, f"**Verdict: {_verdict(claims)}.**"]
+    return "\n\n".join([*head, *judged, *parts])
 
 
 def _claims(results: Results) -> list[Judged]:
@@ -96,7 +125,7 @@ def _claims(results: Results) -> list[Judged]:
     return [*own, *judge(results)]
 
 
-def _verdict(claims: list[Judged]) -> str:
+def _verdict(claims: Sequence[Judged]) -> str:
     return total(claims) or NO_CLAIM
 
 

@@ -1,12 +1,14 @@
 """The book of the papers: a page for each paper, a contents page, and one self-contained HTML file.
 
 A page has a block for each study between marks, which `publish` writes; text around the blocks is
-written by hand. The contents page says each study's verdict as its block says it.
+written by hand. Blocks of measurements may stand in other pages of the documentation. The contents
+page says each verdict as the block says it.
 """
 
 import base64
 import re
 from dataclasses import dataclass
+from os.path import relpath
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -14,11 +16,14 @@ from markdown_it import MarkdownIt
 from ..errors import RunError
 from ..pages import page
 from .declaration import declared, papers
+from .host_measurements import MEASUREMENTS
 from .markdown import BEGIN, END, block, replace, table
 
 CONTENTS = "README.md"
 """Contents page in the folder of the book."""
 NOT_YET = "not played yet"
+_WITHOUT = "without a verdict"
+"""Word for a block that says no verdict."""
 
 _COMMAND = "emulate study {name} --docs docs"
 """Command that the marks of a study's block name."""
@@ -29,11 +34,56 @@ _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Chapter:
-    """A study in the book."""
+    """A study or a measurement in the book, and the place of its block."""
 
     name: str
     question: str
-    verdict: str
+    file: Path
+    """Page with the block."""
+    command: str
+    """Command that writes the block, as its marks say."""
+    play: str
+    """Command that plays the study, or takes the measurement."""
+
+    @property
+    def heading(self) -> str:
+        """First lines of the block: the name, and the question."""
+        return f"## {self.name}\n\n**{self.question}**"
+
+    @property
+    def not_played(self) -> str:
+        """The block before anything was played."""
+        return f"{self.heading}\n\n**Verdict: {NOT_YET}.** {self.play}"
+
+    @property
+    def made(self) -> str:
+        """The block as it stands in the page; "" without one."""
+        return (block(self.file, self.command) or "") if self.file.exists() else ""
+
+    @property
+    def verdict(self) -> str:
+        found = _VERDICT.search(self.made)
+        return found[1] if found else _WITHOUT if self.made else NOT_YET
+
+
+def chapters(paper: str, docs: Path) -> list[Chapter]:
+    """Return the studies and measurements of `paper` in the documentation `docs`."""
+    studies = [
+        Chapter(
+            name,
+            declared(name).question,
+            page_of(name, docs),
+            _COMMAND.format(name=name),
+            f"`emulate study {name}` plays the study.",
+        )
+        for name in papers()[paper]
+    ]
+    measured = [
+        Chapter(m.name, m.question, docs / m.page, m.command, f"`{m.command}` measures it.")
+        for m in MEASUREMENTS.values()
+        if m.paper == paper
+    ]
+    return [*studies, *measured]
 
 
 def page_of(name: str, docs: Path) -> Path:
@@ -41,36 +91,38 @@ def page_of(name: str, docs: Path) -> Path:
     return docs / "papers" / f"{declared(name).paper}.md"
 
 
-def heading(name: str) -> str:
-    """Return the first lines of a study's block: its name, and its question."""
-    return f"## {name}\n\n**{declared(name).question}**"
+def chapter(name: str, docs: Path) -> Chapter:
+    """Return the study or measurement `name`."""
+    paper = MEASUREMENTS[name].paper if name in MEASUREMENTS else declared(name).paper
+    return next(found for found in chapters(paper, docs) if found.name == name)
 
 
 def write_block(name: str, docs: Path, made: str) -> Path:
-    """Write `made` as the block of the study `name` into its page, and return the page.
+    """Write `made` as the block of the study or measurement `name`, and return the page.
 
     The rest of the book follows. Raises RunError if a file cannot be read or written.
     """
     complete(docs)
-    file = page_of(name, docs)
-    replace(file, _COMMAND.format(name=name), made)
+    found = chapter(name, docs)
+    replace(found.file, found.command, made)
     _write_contents(docs)
-    return file
+    return found.file
 
 
 def complete(docs: Path) -> None:
-    """Add what the book in `docs` lacks: pages, blocks of studies, and the contents page.
+    """Add what the book in `docs` lacks: pages, blocks, and the contents page.
 
-    A block is added at the end of its page, and says that the study was not played yet. Raises
-    RunError if a file cannot be read or written.
+    A block is added at the end of its page, and says that nothing was played yet. Raises RunError
+    if a file cannot be read or written.
     """
-    for name in (name for names in papers().values() for name in names):
-        file, command = page_of(name, docs), _COMMAND.format(name=name)
-        if not file.exists():
-            _begin(file, f"# {file.stem}")
-        if block(file, command) is None:
-            _append(file, f"\n{BEGIN.format(command=command)}\n{END}\n")
-            replace(file, command, not_played(name))
+    for found in (found for paper in papers() for found in chapters(paper, docs)):
+        if found.file.parent != docs / "papers":
+            continue  # a page of the documentation beside the book
+        if not found.file.exists():
+            _begin(found.file, f"# {found.file.stem}")
+        if block(found.file, found.command) is None:
+            _append(found.file, f"\n{BEGIN.format(command=found.command)}\n{END}\n")
+            replace(found.file, found.command, found.not_played)
     _write_contents(docs)
 
 
@@ -84,30 +136,18 @@ def _write_contents(docs: Path) -> None:
 
 
 def contents(docs: Path) -> str:
-    """Return the table of contents of the book in `docs`: a line for each study."""
+    """Return the table of contents of the book in `docs`: a line for each chapter."""
     lines = [
         [
             f"[{_title(docs, paper)}]({paper}.md)",
-            f"[{chapter.name}]({paper}.md#{chapter.name})",
-            chapter.question,
-            chapter.verdict,
+            f"[{found.name}]({relpath(found.file, docs / 'papers')}#{found.name})",
+            found.question,
+            found.verdict,
         ]
-        for paper, names in papers().items()
-        for chapter in (_chapter(name, docs) for name in names)
+        for paper in papers()
+        for found in chapters(paper, docs)
     ]
     return table(["paper", "study", "question", "verdict"], lines, numbers=False)
-
-
-def _chapter(name: str, docs: Path) -> Chapter:
-    file = page_of(name, docs)
-    made = (block(file, _COMMAND.format(name=name)) or "") if file.exists() else ""
-    found = _VERDICT.search(made)
-    return Chapter(name, declared(name).question, found[1] if found else NOT_YET)
-
-
-def not_played(name: str) -> str:
-    """Return the block of a study that was not played yet."""
-    return f"{heading(name)}\n\n**Verdict: {NOT_YET}.** `emulate study {name}` plays the study."
 
 
 def _title(docs: Path, paper: str) -> str:
@@ -150,37 +190,54 @@ _HEADING = re.compile(r"<h2>(.*?)</h2>")
 def write_book(docs: Path, path: Path) -> Path:
     """Write the pages of the book in `docs` as one HTML file with its figures inside.
 
-    Raises RunError if there is no book in `docs`, or if a figure is missing.
+    Blocks on other pages of the documentation follow the page of their paper. Raises RunError if
+    there is no book in `docs`, or if a figure is missing.
     """
     folder = docs / "papers"
     pages = [file for name in papers() if (file := folder / f"{name}.md").exists()]
     if not pages:
         raise RunError(f"{folder}: no pages of a book: play a study with --docs first")
-    sections = [_section(file) for file in (folder / CONTENTS, *pages) if file.exists()]
-    chapters = [(file.stem, _title(docs, file.stem), _headings(file)) for file in pages]
-    return page.write("book.html", path, sections=sections, chapters=chapters, title="The papers")
+    listed, sections, first = [], [], folder / CONTENTS
+    if first.exists():
+        sections.append((first.stem, _html(_text(first), folder)))
+    for file in pages:
+        beside = [found for found in chapters(file.stem, docs) if found.file != file]
+        text, parts = _text(file), [_html(_whole(found), found.file.parent) for found in beside]
+        sections.append((file.stem, "\n".join([_html(text, folder), *parts])))
+        names = [*re.findall(r"^## (.+)$", text, re.MULTILINE), *(found.name for found in beside)]
+        heads = [(_anchor(name), name) for name in names]
+        listed.append((file.stem, _title(docs, file.stem), heads))
+    return page.write("book.html", path, sections=sections, chapters=listed, title="The papers")
 
 
-def _section(file: Path) -> tuple[str, str]:
-    """Return the name of a page and its HTML."""
-    text = _LINK.sub(_inside, _MARK.sub("", _text(file)))
-    made = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+def _whole(found: Chapter) -> str:
+    """Return the block of a chapter with its heading."""
+    made = found.made or found.not_played
+    return made if made.startswith("## ") else f"{found.heading}\n\n{made}"
+
+
+def _html(text: str, folder: Path) -> str:
+    """Return the Markdown `text` of a page in `folder` as HTML, with its figures inside."""
+    plain = _LINK.sub(_inside, _MARK.sub("", text))
+    made = MarkdownIt("commonmark", {"html": False}).enable("table").render(plain)
     made = _HEADING.sub(lambda found: f'<h2 id="{_anchor(found[1])}">{found[1]}</h2>', made)
     made = made.replace("<table>", '<div class="wide"><table>').replace(
         "</table>", "</table></div>"
     )
-    return file.stem, _PICTURE.sub(lambda found: f'<img src="{_data(file.parent, found[1])}"', made)
+    return _PICTURE.sub(lambda found: f'<img src="{_data(folder, found[1])}"', made)
 
 
 def _inside(found: re.Match[str]) -> str:
     """Return a link to another page of the book as one inside the file, and others as they are.
 
-    A link to a page outside of the book is its text alone.
+    A link to a page outside of the book is its text alone, unless it leads to a block of the book.
     """
     text, target = found[1], found[2]
     if "://" in target:
         return found[0]
     name, _, place = target.partition("#")
+    if place in MEASUREMENTS:
+        return f"[{text}](#{place})"
     if "/" in name or (name and not name.endswith(".md")):
         return text
     return f"[{text}](#{place or Path(name).stem})"
@@ -188,12 +245,6 @@ def _inside(found: re.Match[str]) -> str:
 
 def _anchor(text: str) -> str:
     return re.sub(r"[^\w-]+", "-", text.lower()).strip("-")
-
-
-def _headings(file: Path) -> list[tuple[str, str]]:
-    """Return the headings of the studies of a page, each with its anchor."""
-    found = re.findall(r"^## (.+)$", _text(file), re.MULTILINE)
-    return [(_anchor(text), text) for text in found]
 
 
 def _data(folder: Path, name: str) -> str:

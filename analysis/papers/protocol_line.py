@@ -1,6 +1,6 @@
 """The protocol of a study in one paragraph, without which no ratio has a meaning."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..quantities import percent
@@ -21,10 +21,15 @@ def protocol(results: Results) -> str:
         _BYTES,
         *_laws(results),
         f"base scenario `{results.declared.scenario}`",
-        *_played(study.played),
+        *played_by(study.played),
     ]
     small = "**A smaller study, by `--quick`: its verdicts say little.** " if study.quick else ""
-    return f"{small}*Protocol:* {'; '.join(parts)}."
+    return f"{small}{line(parts)}"
+
+
+def line(parts: Sequence[str]) -> str:
+    """Return the `parts` of a protocol as a paragraph."""
+    return f"*Protocol:* {'; '.join(parts)}."
 
 
 def _rates(study: Study) -> str:
@@ -60,9 +65,10 @@ def _laws(results: Results) -> list[str]:
     return [f"times of a step: {'; '.join(laws)}"] if laws and len(laws) <= 3 else []
 
 
-def _played(played: Mapping[str, Any]) -> list[str]:
+def played_by(played: Mapping[str, Any], verb: str = "played") -> list[str]:
+    """Return where and by which version results were `played`, if that is known."""
     if not played:
         return []
     commit = played.get("commit")
     by = f"version {played.get('version')}" + (f", commit `{commit[:12]}`" if commit else "")
-    return [f"played on {played.get('machine')}, {played.get('cores')} cores, by {by}"]
+    return [f"{verb} on {played.get('machine')}, {played.get('cores')} cores, by {by}"]

@@ -17,9 +17,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from analysis.papers import markdown
+from analysis import papers
 from emulator.errors import EmulatorError
 from emulator.learning import models
+from emulator.sweeps.studies.play_study import played_by
 from tests.benchmarks import cost, durable, exchange, fleet, gradient, patches, planning, table
 from tests.benchmarks.codecs import coding, segments, trained
 from tests.benchmarks.containers import compute_groups, overlap
@@ -28,6 +29,8 @@ from tests.layers import ROOT
 
 MEDIUM, LARGE = 1_200_000, 25_000_000
 FIGURE = ROOT / "docs" / "virtual-cost.png"
+BLOCKS = {"overlap": overlap, "groups": compute_groups}
+"""Parts with a block in the book of the papers."""
 
 
 def main() -> None:
@@ -50,7 +53,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each run lasts")
     parser.add_argument(
-        "--docs", type=Path, help="put the table of `overlap` into docs/papers/cai-2021.md"
+        "--docs", type=Path, help="write the blocks of `overlap` and `groups` into the pages here"
     )
     asked = parser.parse_args()
     try:
@@ -58,9 +61,12 @@ def main() -> None:
     except EmulatorError as error:
         sys.exit(f"bench: {error}")
     print(json.dumps(result, indent=2) if asked.json else table.page(result))
-    if asked.docs and "overlap" in result:
-        made = overlap.page_table(result["overlap"])
-        markdown.replace(asked.docs / "papers" / "cai-2021.md", overlap.COMMAND, made)
+    for name, part in BLOCKS.items():
+        if asked.docs and (rows := result.get(name)):
+            made, cores = [part.page_table(rows)], result["host"]["cores"]
+            papers.publish_measured(
+                name, asked.docs, part.claims(rows), made, part.PROTOCOL, played_by(cores)
+            )
 
 
 def measure(part: str | None, seconds: float) -> dict[str, Any]:

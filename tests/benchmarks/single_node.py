@@ -5,13 +5,12 @@
 A convolution is lowered (im2col: each output position becomes a row with its inputs) and multiplied
 with the kernels as one matrix. Caffe lowers one image at a time, b_p = 1; Omnivore b_p images
 (Hadjis et al., arXiv 1606.04487, section on single-node optimisation). Prints a table; with
-`--docs` it puts the table into FOLDER/single-node.md and a figure beside that page. Times are CPU
+`--docs` it writes the block of FOLDER/single-node.md and a figure beside that page. Times are CPU
 times of one thread. Takes about three minutes, with `--gradients` four.
 """
 
 import argparse
 import os
-import platform
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +19,13 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+
+from analysis import papers
+from analysis.papers import markdown
+from analysis.papers.claims import Judged
+from analysis.papers.declaration import Claim
+from analysis.papers.host_measurements import judge_values
+from emulator.sweeps.studies.play_study import played_by
 
 Array = NDArray[np.float32]
 
@@ -31,7 +37,20 @@ MOST_BYTES = 256 << 20
 """Largest lowered matrix: more images at once are not tried."""
 ROUNDS, SPAN = 5, 0.1
 """Rounds over all values of b_p, and CPU seconds of each value in a round; the fastest counts."""
-BEGIN, END = "<!-- made by `make figure-single-node` from here -->", "<!-- to here -->"
+FASTER = Claim(
+    "a convolution of several images at once is at least 5.5 times faster than of one at a time",
+    rule="all-at-least",
+    where="abstract, of whole systems with many cores",
+    bound=5.5,
+    reason="one image already gives the BLAS hundreds of rows, and the paper has many cores",
+)
+PROTOCOL = (
+    "forward passes in NumPy, lowering included, and whole gradients in TensorFlow; one thread",
+    f"for each number of images at once {ROUNDS} turns of {SPAN:g} s of CPU time, of which the "
+    "fastest counts; the numbers take turns",
+    f"random inputs; lowered matrices of up to {MOST_BYTES >> 20} MiB",
+)
+PICTURE = "single-node.png"
 
 
 @dataclass(frozen=True)
@@ -148,59 +167,50 @@ def gradients() -> dict[str, dict[int, float]]:
     return found
 
 
+def gains(rates: dict[int, float]) -> dict[int, float]:
+    """Return the throughput over that of one image at a time, by images at once."""
+    return {images: rate / rates[1] for images, rate in rates.items()}
+
+
 def table(found: dict[str, dict[int, float]]) -> str:
     """Return a Markdown table: images a second one at a time, at best, and most at once."""
-    names = "one at a time (images per second)", "best", "at once", "gain", "most at once", "gain"
-    head = f"| | {' | '.join(names)} |"
-    lines = [head, "|---|--:|--:|--:|--:|--:|--:|"]
+    lines = []
     for name, rates in found.items():
         best, most = max(rates, key=rates.__getitem__), max(rates)
-        gains = [f"{number} | {rates[number] / rates[1]:.2f} ×" for number in (best, most)]
-        lines.append(f"| {name} | {rates[1]:,.0f} | {rates[best]:,.0f} | {' | '.join(gains)} |")
-    return "\n".join(lines)
+        ends = [[f"{images}", f"{gains(rates)[images]:.2f} ×"] for images in (best, most)]
+        lines.append([name, f"{rates[1]:,.0f}", f"{rates[best]:,.0f}", *ends[0], *ends[1]])
+    names = "one at a time (images per second)", "best", "at once", "gain", "most at once", "gain"
+    return markdown.table(["", *names], lines)
+
+
+def claims(found: dict[str, dict[int, float]]) -> list[Judged]:
+    """Return the claim of the paper, judged by the convolutions, each at its best."""
+    best = {name: max(gains(rates).values()) for name, rates in found.items() if "conv" in name}
+    return [judge_values(FASTER, best, lambda gain: f"{gain:.2f} ×")]
 
 
 def draw(found: dict[str, dict[int, float]], path: Path) -> None:
     """Draw throughput against b_p, relative to one image at a time, into the PNG file `path`."""
+    from analysis.pictures.line_styles import series
     from analysis.pictures.picture_file import sheet
-    from analysis.pictures.theme import DEVICES
 
     with sheet(path, 7.2, 4.2) as figure:
         ax = figure.subplots()
-        for number, (name, rates) in enumerate(found.items()):
-            gains = [rate / rates[1] for rate in rates.values()]
-            style = "-o" if "gradient" not in name else "--s"
-            ax.plot(
-                list(rates), gains, style, color=DEVICES[number % len(DEVICES)], label=name, ms=3
-            )
+        for look, (name, rates) in zip(series(len(found)), found.items(), strict=True):
+            ax.plot(list(rates), list(gains(rates).values()), label=name, **look.marked(len(rates)))
         ax.set_xscale("log", base=2)
         ax.set_yscale("log", base=2)
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: f"{value:g}")
-        ax.set_xlabel("images lowered and multiplied at once (b_p)")
-        ax.set_ylabel("throughput over one image at a time")
-        figure.legend(loc="outside right upper", frameon=False)
+        ax.set_xlabel("Images lowered and multiplied at once, b_p")
+        ax.set_ylabel("Throughput over one image at a time")
+        figure.legend(loc="outside right upper", frameon=False, handlelength=3.2)
 
 
-def published(page: str, made: str) -> str:
-    """Return `page` with `made` between the marks. Raises ValueError if the marks are missing."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"the page lacks {BEGIN} or {END}")
-    return f"{before}{BEGIN}\n{made}\n{END}{after}"
-
-
-def host() -> str:
-    """Return the processor's name and the library that multiplies matrices, in a sentence."""
-    names = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text().splitlines()
-        if line.startswith("model name")
-    ]
+def library() -> str:
+    """Return the library that multiplies matrices, with its version."""
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[index]
-    processor = names[0] if names else platform.machine()
-    return f"One core of {processor}, NumPy {np.__version__} with {blas['name']}."
+    return f"NumPy {np.__version__} with {blas['name']}"
 
 
 def main() -> None:
@@ -211,12 +221,15 @@ def main() -> None:
     if any(os.environ.get(name) != "1" for name in ONE_THREAD):
         parser.error(f"set {', '.join(f'{name}=1' for name in ONE_THREAD)}: one thread of the BLAS")
     found = layers() | (gradients() if asked.gradients else {})
-    made = f"{host()}\n\n{table(found)}"
+    made = table(found)
     print(made)
     if asked.docs:
-        page = asked.docs / "single-node.md"
-        page.write_text(published(page.read_text(), made))
-        draw(found, asked.docs / "single-node.png")
+        draw(found, asked.docs / PICTURE)
+        parts = [f"![Throughput over one image at a time, by images at once]({PICTURE})", made]
+        protocol = [*PROTOCOL, library()]
+        papers.publish_measured(
+            "single-node", asked.docs, claims(found), parts, protocol, played_by(1)
+        )
 
 
 if __name__ == "__main__":

@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
+from analysis.papers import markdown, publish_measured
 from emulator.codecs import AnyCodec
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
@@ -230,6 +232,47 @@ def test_speed_ups_are_set_beside_sequential() -> None:
     page = table.page({"host": found(0.0)["host"], "overlap": rows})
     assert row(page, "sequential") == ["300.0", "1.00", "-"]
     assert row(page, "dynacomm") == ["200.0", "1.50", "+2.0%", "1-2;", "2,", "1"]
+
+
+OVERLAPS = [
+    {
+        "model": "mnist-cnn",
+        "batch": 8,
+        "setup": setup,
+        "schedule": schedule,
+        "seconds": seconds,
+        "deviation": deviation,
+        "cuts": "",
+    }
+    for setup, deviation, times in [
+        ("0ms", 0.02, {"sequential": 0.3, "layer-by-layer": 0.25, "ibatch": 0.2, "dynacomm": 0.2}),
+        ("10ms", -0.07, {"sequential": 0.4, "layer-by-layer": 0.5, "ibatch": 0.2, "dynacomm": 0.3}),
+    ]
+    for schedule, seconds in times.items()
+]
+
+
+def test_schedules_in_containers_have_a_block_in_the_page_of_their_paper(tmp_path: Path) -> None:
+    made = [overlap.page_table(OVERLAPS)]
+    page = publish_measured("overlap", tmp_path, overlap.claims(OVERLAPS), made, ["a", "b"], {})
+    assert page == tmp_path / "papers" / "cai-2021.md"
+    found = markdown.block(page, "make table-overlap")
+    assert found.startswith("## overlap\n\n**How much sooner does an iteration end in containers")
+    assert "**Verdict: partly.**" in found
+    slow, fast = "`mnist-cnn`, batch 8, set-up 10 ms", "`mnist-cnn`, batch 8, no set-up"
+    assert f"| partly | 0.67 × the best other ({slow}) to 1.00 × the best other ({fast}) |" in found
+    assert f"|  | partly | −7.0 % ({slow}) to +2.0 % ({fast}) |" in found
+    assert f"| {fast} | 300 ms | 250 ms | 200 ms | 200 ms | 1.50 | +2.0 % |" in found
+    assert found.endswith("*Protocol:* a; b.")
+    assert "| partly |" in (tmp_path / "papers" / "README.md").read_text()
+
+
+def test_a_prediction_is_judged_by_group_updates_in_containers() -> None:
+    rows = [{"groups": 2, "formula": 0.1, "queue": 0.125, "measured": 0.125}]
+    (claim,) = compute_groups.claims(rows)
+    assert (claim.verdict, claim.measured) == ("not", "−20.0 % (g = 2)")
+    made = compute_groups.page_table(rows)
+    assert made.splitlines()[-1] == "| 2 | 100.0 | 125.0 | 125.0 | −20.0 % | +0.0 % |"
 
 
 def test_group_updates_stand_beside_their_predictions():

@@ -34,11 +34,11 @@ def test_the_table_names_the_gain_of_the_best_number() -> None:
     assert made.splitlines()[-1] == "| conv | 1,000 | 1,500 | 2 | 1.50 × | 4 | 1.40 × |"
 
 
-def test_a_page_keeps_what_stands_around_the_marks(tmp_path: Path) -> None:
-    page = f"before\n{single_node.BEGIN}\nold\n{single_node.END}\nafter\n"
-    assert single_node.published(page, "new") == page.replace("old", "new")
-    with pytest.raises(ValueError, match="the page lacks"):
-        single_node.published("before", "new")
+@pytest.mark.parametrize(("most", "verdict"), [(6.0, "reproduced"), (5.0, "not")])
+def test_the_claim_is_judged_by_convolutions_at_their_best(most: float, verdict: str) -> None:
+    found = {"conv0": {1: 1.0, 2: most, 4: 3.0}, "fc6": {1: 1.0, 2: 9.0}}
+    (claim,) = single_node.claims(found)
+    assert (claim.verdict, claim.measured) == (verdict, f"{most:.2f} × (conv0)")
 
 
 def test_a_figure_is_drawn(tmp_path: Path) -> None:

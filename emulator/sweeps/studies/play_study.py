@@ -60,7 +60,7 @@ def play(
     play_batches(batches, cores, view, runs=runs)
     for batch in batches:
         batch.plan(view)
-        write_json(batch.out / NOTE, {**batch.note(), "quick": quick, "played": _played(cores)})
+        write_json(batch.out / NOTE, {**batch.note(), "quick": quick, "played": played_by(cores)})
 
 
 def points_played(study: Study, out: Path) -> tuple[int, int]:
@@ -206,8 +206,8 @@ def _merit(folder: Path, target: float) -> tuple[float, float]:
     return soon, 0.0 if diverged or not last else sum(last) / len(last)
 
 
-def _played(cores: int) -> dict[str, Any]:
-    """Return where and by which version a study was played, for its protocol."""
+def played_by(cores: int) -> dict[str, Any]:
+    """Return the machine and the version that play on so many `cores`, for the protocol."""
     _, processor = here()
     machine = f"{processor}, {platform.system()} {platform.release()}"
     facts = {"machine": machine, "cores": cores, "version": version("edge-emulate")}

@@ -8,8 +8,9 @@ import pytest
 
 from analysis import RunError
 from analysis.papers import book, complete, publish, verdict, write_book
-from analysis.papers.book import contents, not_played
+from analysis.papers.book import chapter, contents
 from analysis.papers.declaration import declared, papers
+from analysis.papers.host_measurements import MEASUREMENTS
 from analysis.papers.markdown import BEGIN, END, block, replace
 from analysis.pictures.picture_file import Print
 from tests.fakes.runs.made_up_study import BETTER, Key, played, training
@@ -123,7 +124,14 @@ def test_every_study_has_a_block_in_the_page_of_its_paper(name: str) -> None:
     page = ROOT / "docs" / "papers" / f"{declared(name).paper}.md"
     made = block(page, f"emulate study {name} --docs docs")
     assert made
-    assert made.startswith(book.heading(name))
+    assert made.startswith(chapter(name, ROOT / "docs").heading)
+
+
+@pytest.mark.parametrize("name", MEASUREMENTS)
+def test_every_measurement_has_a_block_in_its_page(name: str) -> None:
+    found = chapter(name, ROOT / "docs")
+    assert found.made
+    assert found.command.removeprefix("make ") + ":" in (ROOT / "Makefile").read_text()
 
 
 def test_the_contents_page_follows_from_the_blocks() -> None:
@@ -135,7 +143,7 @@ def test_a_study_that_was_not_played_says_so(tmp_path: Path) -> None:
     complete(tmp_path)
     for name in STUDIES:
         page = tmp_path / "papers" / f"{declared(name).paper}.md"
-        assert not_played(name) in page.read_text()
+        assert chapter(name, tmp_path).not_played in page.read_text()
     lines = (tmp_path / "papers" / "README.md").read_text().splitlines()
     assert all(line.endswith("| not played yet |") for line in lines if line.startswith("| ["))
 
@@ -178,13 +186,26 @@ def test_every_link_of_the_book_leads_somewhere(html: str) -> None:
     assert len(set(page.ids)) == len(page.ids)
     inside = {link.removeprefix("#") for link in page.links if link.startswith("#")}
     assert inside <= set(page.ids)
-    assert set(STUDIES) <= inside
+    assert {*STUDIES, *MEASUREMENTS} <= inside
     assert all("://" in link for link in page.links if not link.startswith("#"))
 
 
 def test_tables_and_formulas_of_the_book_are_html(html: str) -> None:
     assert html.count("<table>") > 10
     assert not re.search(r"^\|", html, re.MULTILINE)
+
+
+def test_blocks_of_other_pages_stand_in_the_chapter_of_their_paper(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    complete(docs)
+    command = MEASUREMENTS["groups"].command
+    (docs / "predict.md").write_text(f"# By hand\n\n{BEGIN.format(command=command)}\n{END}\n")
+    book.write_block("groups", docs, "| g | s |\n|---|---|\n| 8 | 48.8 |")
+    assert "](../predict.md#groups)" in (docs / "papers" / "README.md").read_text()
+    text = write_book(docs, tmp_path / "book.html").read_text()
+    omnivore, after = text.index('<section id="hadjis-2016">'), text.index('id="hardy-2017">')
+    assert omnivore < text.index('<h2 id="groups">') < text.index("<td>48.8</td>") < after
+    assert "By hand" not in text
 
 
 def test_a_book_without_pages_is_refused(tmp_path: Path) -> None:

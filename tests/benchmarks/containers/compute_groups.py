@@ -8,6 +8,10 @@ from typing import Any
 import emulator
 from analysis import read
 from analysis.facts.group_updates import measured
+from analysis.papers.claims import Judged
+from analysis.papers.declaration import Claim
+from analysis.papers.host_measurements import judge_values
+from analysis.papers.markdown import table
 from emulator.runs.folder import RUNS
 from emulator.scenario import loads
 
@@ -27,6 +31,19 @@ devices:
   - {name: home, count: 8, profile: {cpu: 20%}, link: {up: {rate: 100mbit}, down: {rate: 100mbit}}}
 """
 
+PREDICTED = Claim(
+    "the formula HE(g) is within 10 % of the measured time of a group update, for each g",
+    rule="all-within",
+    where="hardware efficiency",
+    bound=0.1,
+)
+PROTOCOL = (
+    "eight devices at 20 % of a core each train `mnist-cnn` with mini-batches of 128 for a group",
+    "links of 100 mbit",
+    f"each number of groups is played for {SECONDS:g} s",
+    "devices are calibrated on the same host",
+)
+
 Figures = list[dict[str, Any]]
 
 
@@ -45,6 +62,30 @@ def found(folder: Path) -> dict[str, Any]:
     """Return the prediction and the measurement of the run in `folder`."""
     manifest = json.loads((folder / "manifest.json").read_text())
     return {**manifest["hardware_efficiency"], "measured": measured(read(folder))}
+
+
+def claims(rows: Figures) -> list[Judged]:
+    """Return the claim on the formula, judged by the rows of `measure`."""
+    apart = {f"g = {row['groups']}": row["formula"] / row["measured"] - 1 for row in rows}
+    return [judge_values(PREDICTED, apart, _signed)]
+
+
+def page_table(rows: Figures) -> str:
+    """Return the table of docs/predict.md: times of a group update, predicted and measured."""
+    cells = [
+        [
+            str(row["groups"]),
+            *(f"{1e3 * row[key]:.1f}" for key in ("formula", "queue", "measured")),
+            *(_signed(row[key] / row["measured"] - 1) for key in ("formula", "queue")),
+        ]
+        for row in rows
+    ]
+    columns = ["groups", "formula (ms)", "queue (ms)", "measured (ms)"]
+    return table([*columns, "formula's error", "queue's error"], cells)
+
+
+def _signed(share: float) -> str:
+    return f"{100 * share:+.1f} %".replace("-", "−")
 
 
 def lines(rows: Figures) -> list[str]:
