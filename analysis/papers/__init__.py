@@ -15,7 +15,7 @@ from typing import Any
 
 from ..pictures.picture_file import Print, whole_file
 from . import dynacomm, omnivore, study_figures, study_tables
-from .book import chapter, complete, page_of, write_block, write_book
+from .book import complete, heading, page_of, write_block, write_book
 from .claims import COLUMNS, Judged, judge, total
 from .folder import NOTE, open_study
 from .markdown import table
@@ -56,8 +56,7 @@ def publish(folder: Path, docs: Path, prints: Print | None = None) -> list[Path]
     study = open_study(folder)
     results = Results(study)
     pictures = _draw(results, page_of(study.name, docs).parent, prints)
-    made = _block(study.name, docs, _claims(results), _parts(results, pictures))
-    return [write_block(study.name, docs, made), *pictures]
+    return [write_block(study.name, docs, made(results, pictures)), *pictures]
 
 
 def publish_measured(
@@ -74,7 +73,7 @@ def publish_measured(
     where and by which version.
     """
     told = line([*protocol, *played_by(played, "measured")])
-    return write_block(name, docs, _block(name, docs, claims, [*parts, told]))
+    return write_block(name, docs, _block(name, claims, [*parts, told]))
 
 
 def verdict(folder: Path) -> str:
@@ -97,25 +96,26 @@ def verdict(folder: Path) -> str:
     return found
 
 
-def _parts(results: Results, pictures: Mapping[Path, str]) -> list[str]:
-    """Return the figures, tables and protocol of a study in Markdown.
+def made(results: Results, pictures: Mapping[Path, str]) -> str:
+    """Return the block of a study: question, verdict, claims, figures, tables, and protocol.
 
     `pictures` are the files of the figures, each with what the figure shows.
     """
     name = results.study.name
     own = MODULES[name].tables(results.study) if name in MODULES else []
-    return [
+    parts = [
         *(f"![{caption}]({path.name})" for path, caption in pictures.items()),
         *own,
         *study_tables.tables(results),
         protocol(results),
     ]
+    return _block(name, _claims(results), parts)
 
 
-def _block(name: str, docs: Path, claims: Sequence[Judged], parts: Sequence[str]) -> str:
+def _block(name: str, claims: Sequence[Judged], parts: Sequence[str]) -> str:
     """Return a block: question, verdict, claims, and its `parts`."""
     judged = [table(COLUMNS, [one.line for one in claims], numbers=False)] if claims else []
-    head = [chapter(name, docs).heading, f"**Verdict: {_verdict(claims)}.**"]
+    head = [heading(name), f"**Verdict: {_verdict(claims)}.**"]
     return "\n\n".join([*head, *judged, *parts])
 
 

@@ -97,6 +97,11 @@ def chapter(name: str, docs: Path) -> Chapter:
     return next(found for found in chapters(paper, docs) if found.name == name)
 
 
+def heading(name: str) -> str:
+    """Return the first lines of the block of the study or measurement `name`."""
+    return chapter(name, Path()).heading
+
+
 def write_block(name: str, docs: Path, made: str) -> Path:
     """Write `made` as the block of the study or measurement `name`, and return the page.
 

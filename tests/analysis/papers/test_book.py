@@ -124,7 +124,7 @@ def test_every_study_has_a_block_in_the_page_of_its_paper(name: str) -> None:
     page = ROOT / "docs" / "papers" / f"{declared(name).paper}.md"
     made = block(page, f"emulate study {name} --docs docs")
     assert made
-    assert made.startswith(chapter(name, ROOT / "docs").heading)
+    assert made.startswith(book.heading(name))
 
 
 @pytest.mark.parametrize("name", MEASUREMENTS)
