@@ -14,11 +14,10 @@ from typing import Any, Literal
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from ..pictures.line_styles import LineStyle, line_styles
 from ..pictures.picture_file import Print, sheet
-from ..pictures.theme import INK, log_ticks
+from ..pictures.theme import INK, log_ticks, name_ticks
 from ..quantities import figures, size
 from .course import PLACES, Course
 from .declaration import WORLDS, FigureSpec
@@ -73,24 +72,28 @@ def draw(results: Results, spec: FigureSpec, path: Path, prints: Print | None = 
     styles = line_styles(_line(row, spec) for row in rows)
     # a single world has its measures side by side
     beside = len(columns) == 1 and not spec.zoom
-    wide = beside and not stacked(len(lines), prints)
-    shape = (1, len(lines)) if wide else (len(lines), len(columns))
-    size = min(_WIDEST, max(5.0, _PANEL[0] * shape[1])), 0.6 + _PANEL[1] * shape[0]
+    high, wide = (1, len(lines)) if beside else (len(lines), len(columns))
+    turned = high < wide and stacked(wide, prints)
+    high, wide = (wide, high) if turned else (high, wide)
+    size = min(_WIDEST, max(5.0, _PANEL[0] * wide)), 0.6 + _PANEL[1] * high
     with sheet(path, *size, prints=prints) as drawn:
-        sharing: Any = {} if beside else {"sharex": "col", "sharey": "row"}
-        grid = drawn.subplots(*shape, squeeze=False, **sharing).reshape(len(lines), len(columns))
+        shared: Any = {"sharey": "col"} if turned else {"sharex": "col", "sharey": "row"}
+        made = drawn.subplots(high, wide, squeeze=False, **({} if beside else shared))
+        grid = made.reshape(len(lines), len(columns)) if beside or not turned else made.T
         for (name, ends), panels in zip(lines, grid, strict=True):
             for panel, own in zip(panels, columns.values(), strict=True):
                 KINDS[spec.kind](_Panel(panel, results, own, spec, name, styles))
             if ends:
                 panels[0].set_ylim(*ends)
-            panels[0].set_ylabel(_label(spec, name))
+            for panel in panels if turned else panels[:1]:
+                panel.set_ylabel(_label(spec, name))
         for panel, title in zip(grid[0], columns, strict=True):
             panel.set_title(title)
-        for panel in grid.flat if beside else grid[-1]:
+        for panel in grid.flat if beside or turned else grid[-1]:
             _finish_x(panel, spec)
         for (name, _), panels in zip(lines, grid, strict=True):
             _finish_y(panels, spec, name)
+        drawn.align_ylabels()
         _legend(drawn, grid[0])
 
 
@@ -262,8 +265,7 @@ def _along(shown: _Panel) -> None:
         ranges(panel, at, seeds, label=line, **shown.styles[line].marked(len(at)))
     if spec.log:
         panel.set_xscale("log")
-    panel.set_xticks(list(places.values()), [_short(text) for text in texts])
-    panel.xaxis.set_minor_locator(NullLocator())
+    name_ticks(panel.xaxis, list(places.values()), [_short(text) for text in texts])
     _scale(panel, "y", shown.name)
 
 

@@ -59,8 +59,8 @@ _KNOWN = re.compile(
 _RUNTIME = re.compile(r" · (?:docker|virtual)$")
 """End of the name of a setting that was played by both runtimes."""
 
-_MARKS, _ALL = 9, 24
-"""Number of markers of a line with many points, and of points from which a line has many."""
+_APART, _ALL = 0.2, 24
+"""Distance of markers on a line with many points, and number of points that are many."""
 
 
 class LineStyle(NamedTuple):
@@ -82,8 +82,9 @@ class LineStyle(NamedTuple):
 
         Lines of different `place` have their markers at different points.
         """
-        step = -(-points // _MARKS) if points > _ALL else 1
-        every = (place * 2 % step, step)
+        every: Any = 1
+        if points > _ALL:  # apart by shares of the figure's diagonal, as points may be dense
+            every = (_APART * (0.2 + 0.3 * place % 1), _APART)
         return {**self.stroke, "marker": self.marker, "markersize": 4, "markevery": every}
 
 

@@ -3,6 +3,7 @@
 A device keeps its colour in all figures of a run. Compared runs have colours of their own.
 """
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -12,10 +13,11 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
+from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 from matplotlib.rcsetup import cycler
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from .line_styles import COLOURS, line_styles
 
@@ -73,6 +75,8 @@ _LETTERS = 131
 """Number of characters of one point that fit an inch of a legend's line."""
 _LINES, _LINE = 3, 0.019
 """Number of legend lines that fit every figure, and the inches of a further line by point."""
+_WIDE, _HIGH, _LETTER = 4.0, 2.0, 0.62
+"""Width of a label of a tick with its gap, height of one, and width of a letter, in text sizes."""
 _MOST_BANDS = 8
 """Largest number of outages that are drawn as bands; more are drawn in lanes."""
 _LANE = 0.05
@@ -316,10 +320,36 @@ def from_zero(ax: Axes, reach: float) -> None:
 
 
 def log_ticks(axis: Axis, low: float, high: float, text: Callable[[float], str]) -> None:
-    """Label the powers of ten on a logarithmic axis, and more numbers between near ends."""
-    few = high < 200 * low
-    powers = LogLocator(subs=(1, 2, 5) if few else (1,))
+    """Label the powers of ten on a logarithmic axis, and more numbers if there is room for them."""
+    many = 3 * math.log10(high / low) <= min(7, _room(axis))
+    powers = LogLocator(subs=(1, 2, 5) if many else (1,))
     # nearer ends may have none of these numbers between them, or one
-    axis.set_major_locator(MaxNLocator(4) if high < 5 * low else powers)
+    axis.set_major_locator(MaxNLocator(min(4, _room(axis))) if high < 5 * low else powers)
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _room(axis: Axis) -> int:
+    """Return the number of labels that have room on `axis`."""
+    frame, across = axis.axes.bbox, axis is axis.axes.xaxis
+    length, label = (frame.width, _WIDE) if across else (frame.height, _HIGH)
+    return max(1, int(length / (label * _pixels(axis))))
+
+
+def _pixels(axis: Axis) -> float:
+    """Return the size of the text of labels on `axis` in pixels."""
+    points = FontProperties(size=rcParams["xtick.labelsize"]).get_size_in_points()
+    return points * float(axis.axes.figure.dpi) / 72
+
+
+def name_ticks(axis: Axis, places: Sequence[float], names: Sequence[str]) -> None:
+    """Mark `places` on a horizontal axis, and name each unless the name before it is too near."""
+    axis.set_ticks(places)
+    axis.set_minor_locator(NullLocator())
+    axis.axes.get_xlim()  # brings the limits up to date
+    shown, end = dict.fromkeys(places, ""), -math.inf
+    for place, name in sorted(zip(places, names, strict=True)):
+        at = float(axis.axes.transData.transform((place, 1))[0]) / _pixels(axis)
+        if at - _LETTER * len(name) / 2 > end:
+            shown[place], end = name, at + _LETTER * len(name) / 2 + 0.4
+    axis.set_ticks(places, list(shown.values()))

@@ -177,6 +177,21 @@ def test_panels_for_narrow_print_stand_below_each_other(
     assert shapes == [(2, 1), (1, 2)]
 
 
+def test_worlds_stand_below_each_other_in_narrow_print(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures: list[Figure] = []
+    monkeypatch.setattr(picture_file, "save_all", lambda figure, *rest: figures.append(figure))
+    spec, print_ = FigureSpec("made-up", kind="curves"), Print(width=3.33)
+    study_figures.draw(Results(open_study(folder)), spec, tmp_path / "f.png", print_)
+    few, many = figures[0].axes
+    assert few.get_subplotspec().get_gridspec().get_geometry() == (2, 1)
+    assert [few.get_title(), many.get_title()] == ["few", "many"]
+    assert {panel.get_ylabel() for panel in (few, many)} == {"Test accuracy (%)"}
+    assert {panel.get_xlabel() for panel in (few, many)} == {"Updates"}
+    assert few.get_ylim() == many.get_ylim()
+
+
 def test_bars(drawn) -> None:  # type: ignore[no-untyped-def]
     few, _ = drawn(kind="bars", y="pushed to 97%").axes
     # half of the seeds of the third entry never arrive, so their median has no bar
