@@ -27,7 +27,7 @@ from tests.fakes.runs.handmade_run import update, written
 from tests.layers import ROOT
 from tests.sweeps.tuning.test_tuned_fleets import OURS, PAPER, TRAINED
 
-PLAYED = {"omnivore"}
+PLAYED = {"omnivore", "reliability"}
 """Studies whose results stand on their pages with a verdict. The blocks of the others say that they
 were not played, or hold tables without a verdict."""
 
