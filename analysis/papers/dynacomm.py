@@ -164,6 +164,8 @@ def _planning_costs(rows: Sequence[Plan]) -> str:
 # -- figures ---------------------------------------------------------------------------------------
 
 _STYLES = line_styles(SHORT)
+_STROKES = {BASE: "-", "layer-by-layer": ":", "ibatch": "-", "dynacomm": "--"}
+"""Lines of the schedules: dashes of the best one leave the second best visible below them."""
 _PARTS = {
     "exposed transfer": COLOURS[1],
     "transfer and computing": "#C8C8C8",
@@ -236,15 +238,15 @@ def speedups(study: Study, path: Path, prints: Print | None = None) -> None:
     """Draw the speed-up over `sequential` into `path`, over the rate and over the set-up time."""
     plans = read_plans(study)
     axes = {
-        "rates": ("rate", 1e9, "Rate of the link (gbit/s)"),
-        "setups": ("setup", 1e-3, "Set-up time of a message (ms)"),
+        "rates": ("rate", 1e9, "Rate (gbit/s)"),
+        "setups": ("setup", 1e-3, "Set-up (ms)"),
     }
     with _by_network(path, plans["bars"], prints) as (drawn, panels):
         for network, column in panels.items():
             for panel, (key, (coordinate, unit, label)) in zip(column, axes.items(), strict=True):
                 own = [plan for plan in plans[key] if plan["network"] == network]
                 _speedup(panel, own, coordinate, unit)
-                panel.set(xlabel=label, ylabel="Speed-up over sequential")
+                panel.set(xlabel=label, ylabel="Speed-up")
             column[0].set_title(network)
         legend(drawn, column[0])
 
@@ -256,6 +258,7 @@ def _speedup(panel: Axes, plans: Sequence[Plan], coordinate: str, unit: float) -
         at = [plan[coordinate] / unit for plan in own]
         panel.plot(at, [base[plan[coordinate]] / _planned(plan) for plan in own], **_line(kind))
     panel.set(xscale="log", ylim=(0, 2.05))
+    log_ticks(panel.xaxis, *panel.get_xlim(), figures)
 
 
 def planning(study: Study, path: Path, prints: Print | None = None) -> None:
@@ -270,6 +273,8 @@ def planning(study: Study, path: Path, prints: Print | None = None) -> None:
             style = look.marked(len(own)) | {"label": _method(method)}
             panel.plot([row["layers"] for row in own], milliseconds, **style)
         panel.set(xscale="log", yscale="log", xlabel="Layers", ylabel="CPU time of a plan (ms)")
+        log_ticks(panel.xaxis, *panel.get_xlim(), figures)
+        log_ticks(panel.yaxis, *panel.get_ylim(), figures)
         panel.legend(frameon=False)
 
 
@@ -303,7 +308,7 @@ def losses(study: Study, path: Path, prints: Print | None = None) -> None:
             by_update.plot(np.arange(window, len(whole) + 1), values, **style)
             by_time.plot(at, values, **(_line(row.entry) | {"linewidth": 1.0}))
         for panel, label in ((by_update, "Updates"), (by_time, "Time (s)")):
-            panel.set(xlabel=label, ylabel=f"Loss, mean of {_WINDOW} updates", yscale="log")
+            panel.set(xlabel=label, ylabel="Training loss", yscale="log")
             log_ticks(panel.yaxis, *panel.get_ylim(), figures)
         legend(drawn, by_update)
 
@@ -320,13 +325,14 @@ FIGURES: Mapping[str, tuple[Callable[[Study, Path, Print | None], None], str]] =
         "time of a message.",
     ),
     "devices": (devices, "Iteration time over the number of devices behind the server's link."),
-    "losses": (losses, "Losses of all schedules over updates, and over time."),
+    "losses": (
+        losses,
+        f"Training losses of the schedules, means of {_WINDOW} updates, over updates and time.",
+    ),
     "planning": (planning, "CPU time of a plan over the number of layers."),
 }
 """Figures by the end of the file's name, each with its caption."""
 
 
 def _line(kind: str) -> dict[str, Any]:
-    # dashed, as the best schedule often covers the second best
-    covering = {"linestyle": "--"} if kind == "dynacomm" else {}
-    return {**_STYLES[kind].stroke, "label": kind, "linewidth": 1.6, **covering}
+    return {**_STYLES[kind].stroke, "label": kind, "linewidth": 1.6, "linestyle": _STROKES[kind]}

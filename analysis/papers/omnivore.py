@@ -307,17 +307,17 @@ def efficiency(study: Study, path: Path, prints: Print | None = None) -> None:
     style = {"marker": "o", "color": SERIES[0]}
     with beside(path, (10.0, 3.4), 3, prints) as (_, panels):
         hardware, statistical, total = panels
-        for key, colour in zip(("formula", "queue"), SERIES[1:], strict=False):
+        for key, line, colour in (("formula", "--", SERIES[1]), ("queue", ":", SERIES[2])):
             known = {g: s.predicted[key] for g, s in chosen.items() if key in s.predicted}
             if known:
-                hardware.plot(list(known), list(known.values()), c=colour, ls="--", label=key)
+                hardware.plot(list(known), list(known.values()), c=colour, ls=line, label=key)
         ranges(hardware, counts, [s.pace for s in own], label="measured", **style)
         hardware.legend(frameon=False)
-        hardware.set(ylabel="HE(g): seconds per group update")
+        hardware.set(ylabel="HE(g) (s)")
         ranges(statistical, counts, [s.updates for s in own], **style)
-        statistical.set(ylabel=f"SE(g): group updates to {percent(TARGET, 0)}")
+        statistical.set(ylabel=f"SE(g) to {percent(TARGET, 0)}")
         ranges(total, counts, [s.seconds for s in own], **style)
-        total.set(ylabel=f"Time to {percent(TARGET, 0)} (s)", ylim=(0, None))
+        total.set(ylabel=f"Time to {percent(TARGET, 0)} (s)")
         for panel in (hardware, statistical):
             panel.set_yscale("log")
             panel.yaxis.set_minor_locator(NullLocator())
@@ -348,8 +348,8 @@ def momentum(study: Study, path: Path, prints: Print | None = None) -> None:
             bars(implicit, places, fits, spans, **style)
             shares, ends = [f.step_share for f in own], [f.step_share_range for f in own]
             bars(step, places, shares, ends, **style)
-        implicit.set(ylabel="Implicit momentum, measured")
-        step.set(ylabel="Step, measured, over η/g", ylim=(0, None))
+        implicit.set(ylabel="Implicit momentum")
+        step.set(ylabel="Step over η/g", ylim=(0, None))
         for panel in (implicit, step):
             _group_axis(panel, counts)
         legend(drawn, step)
@@ -380,8 +380,8 @@ def accuracy(study: Study, path: Path, prints: Print | None = None) -> None:
 FIGURES: Mapping[str, tuple[Callable[[Study, Path, Print | None], None], str]] = {
     "efficiency": (
         efficiency,
-        "Seconds per group update, group updates to the target, and their product, the time to the "
-        "target, over the number of compute groups.",
+        "HE(g): seconds per group update; SE(g): group updates to the target; and their product, "
+        "the time to the target, over the number of compute groups.",
     ),
     "momentum": (
         momentum,
