@@ -57,7 +57,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     ax.set_ylim(0, 103)
     ax.set_xlabel("staleness (updates or steps), divisor")
     ax.set_ylabel("share of updates (%)")
-    if len(styles) <= 2:
+    if len(styles) == 1:
         ax.legend(loc="lower right")  # no curve gets there
     else:
         legend_above(ax)

@@ -73,8 +73,11 @@ def name_lines(ax: Axes, lines: Sequence[Line2D]) -> None:
 def name_ends(ax: Axes, lines: Sequence[Line2D]) -> bool:
     """Write the label of each of `lines` at its end if all fit, and return whether they do.
 
-    A label that would lie on another one is shifted a little. None may lie on a line.
+    A label that would lie on another one is shifted a little. None may lie on a line. Lines of one
+    colour differ in their dashes, which no label at an end shows.
     """
+    if len({str(line.get_color()) for line in lines}) < len(lines):
+        return False
     figure: Any = ax.figure
     names = [_name_end(ax, line) for line in lines if np.isfinite(end_of(line)).all()]
     figure.draw_without_rendering()

@@ -106,6 +106,9 @@ def test_runtimes_of_a_setting_have_its_colour_and_another_dash() -> None:
         (f"{run}", f"asgd · {run}", at, 50.0) for run in ("docker", "virtual") for at in (0, 9)
     ]
     figure = drawing.blank(3)
-    docker, virtual = draw_curves(figure.subplots(), table(*points), "updates", "accuracy")
+    ax = figure.subplots()
+    docker, virtual = lines = draw_curves(ax, table(*points), "updates", "accuracy")
     assert docker.get_color() == virtual.get_color()
     assert docker.get_linestyle() != virtual.get_linestyle()
+    name_lines(ax, lines)
+    assert ax.get_legend() and not ax.texts, "names at the ends would not show the dashes"
