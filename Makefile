@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .PHONY: help demo test test-all check compose images data bench fuzz soak lowest layers clean engine base
 .PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune table-overlap table-groups
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability figures figures-quick
+.PHONY: figures-containers
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -93,6 +94,9 @@ figures: $(INSTALLED) data ## play all studies of the papers, and write their re
 figures-quick: $(INSTALLED) data ## the same by small versions of the studies, into build/: minutes
 	@rm -rf build/docs && mkdir -p build && cp -r docs build/docs
 	$(BIN)/emulate study --all --quick --docs build/docs --book build/papers-quick.html
+
+figures-containers: engine $(INSTALLED) data images ## play a figure of each paper in containers, too, beside virtual time: half an hour
+	$(BIN)/emulate study hardy-containers chen-containers dynacomm-containers omnivore-containers --docs docs
 
 figure-%: $(INSTALLED) data ## play one study, and write its tables and figures: any name that `emulate study` lists
 	$(BIN)/emulate study $* --docs docs

@@ -19,6 +19,7 @@ NOT_IMPORTED = {
     "emulator.node.part.held_memory": "started by a presser",
     "emulator.node.part.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
+    "emulator.sweeps.container_process": "started by a study, for a run in containers",
     "emulator.shaping.probe": "started by a container",
     "emulator.costs.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learning.datasets.own.call_function": "started by the reader of functions",

@@ -86,25 +86,35 @@ def _rows(results: Results, claim: Claim, of: Values) -> list[Row]:
         row
         for row in results.study.rows
         if row.own and (claim.worlds is None or row.world in claim.worlds)
+        if row.in_containers or of.as_ != "difference"
         if {row.name, row.entry, row.algorithm} & set(names)
     ]
 
 
 def _value(results: Results, row: Row, of: Values) -> list[Place]:
     """Return the value of `row`; [] for a row that would be compared with itself."""
+    if of.as_ == "difference":
+        twin = results.twin(row)
+        return [(_place(row, of), results.compared(row, twin, of.measure, of.as_))]
     if not of.against:
         return [(_place(row, of), results.middle(row, of.measure))]
     against = {"entry": of.against} if isinstance(of.against, str) else of.against
     world, entry = against.get("world", row.world), against.get("entry", row.algorithm)
-    base = results.row(world, entry, row.over)
+    base = results.row(world, entry, row.over, row.on)
     if base == row:
         return []
     return [(_place(row, of), results.compared(row, base, of.measure, of.as_))]
 
 
 def _place(row: Row, of: Values) -> str:
-    """Return the name of what `row` is one of: a world, if the claim is on a single entry."""
-    return row.world if isinstance(of.entry, str) and not row.over else f"{row.world}: {row.name}"
+    """Return the name of what `row` is one of: a world, if the claim is on a single entry.
+
+    A difference is always of a row in containers.
+    """
+    runtime = row.runtime if of.as_ != "difference" else ""
+    if isinstance(of.entry, str) and not row.over:
+        return row.world + runtime
+    return f"{row.world}: {row.name}{runtime}"
 
 
 def _sequences(results: Results, claim: Claim, of: Values) -> Mapping[str, list[Place]]:
@@ -113,13 +123,13 @@ def _sequences(results: Results, claim: Claim, of: Values) -> Mapping[str, list[
     rows = _rows(results, claim, of)
     for row in rows:
         if claim.along == WORLDS:
-            name, place = row.name, row.world
+            name, place = row.title, row.world
         else:
             over = dict(row.over)
             if claim.along not in over:
                 continue
             place = f"{claim.along} = {over.pop(claim.along)}"
-            name = ", ".join([f"{row.world}: {row.algorithm}", *over.values()])
+            name = ", ".join([f"{row.world}: {row.algorithm}", *over.values()]) + row.runtime
         found.setdefault(name, []).extend((place, value) for _, value in _value(results, row, of))
     return found
 
@@ -128,7 +138,7 @@ def _sequences(results: Results, claim: Claim, of: Values) -> Mapping[str, list[
 
 
 def _words(value: float, of: Values) -> str:
-    how = of.as_ if of.against else ""
+    how = of.as_ if of.against or of.as_ == "difference" else ""
     text = in_words(value, measure(of.measure), how)
     return f"{text} ×" if how == "ratio" and math.isfinite(value) else text
 

@@ -61,17 +61,21 @@ class Course:
     as `paper KIND`."""
     facts: Mapping[str, float]
     """`pulled`, `both`, `crashes`, `diverged`, `epoch` (updates), and the bytes of a dense update:
-    `dense` and, by kind of layer, `dense KIND`."""
+    `dense` and, by kind of layer, `dense KIND`. Of a run in containers also `kept up`, `busy` (a
+    share of the host's cores) and `late` (s)."""
     step: str = ""
     """Law of the time of a step in virtual time."""
     measured: Mapping[str, Column] = field(default_factory=dict)
     """Means over the devices at each measured update: `updates` of the server by then, `at` (s),
     and for each variable `sent VARIABLE` (entries) and `residue VARIABLE` (root mean square)."""
+    host: str = ""
+    """Why the host did not keep up with the containers; empty if it did, and in virtual time."""
 
 
 def course(run: Run) -> Course:
     """Return the course of `run`."""
-    return Course(_evaluations(run), _progress(run), _facts(run), _step(run), _measured(run))
+    step, host = ("", _host(run)) if _in_containers(run) else (_step(run), "")
+    return Course(_evaluations(run), _progress(run), _facts(run), step, _measured(run), host)
 
 
 def _scored(run: Run) -> pd.DataFrame:
@@ -166,7 +170,22 @@ def _facts(run: Run) -> dict[str, float]:
     for kind, counted in counts.items():
         if count:
             facts[f"dense {kind}"] = counted["bytes"] * counted["ratio"] / count
-    return facts
+    return {**facts, **_load(run)} if _in_containers(run) else facts
+
+
+def _in_containers(run: Run) -> bool:
+    return run.summary.get("runtime") == "docker"
+
+
+def _load(run: Run) -> dict[str, float]:
+    """Return what the host had to do beside the containers of `run`, as far as it is known."""
+    found, late = run.fidelity, run.fidelity.get("shaping", {}).get("p99")
+    known = {"kept up": found.get("kept_up"), "busy": found.get("host_busy_mean"), "late": late}
+    return {key: float(value) for key, value in known.items() if value is not None}
+
+
+def _host(run: Run) -> str:
+    return "; ".join(map(str, run.fidelity.get("reasons") or []))
 
 
 def _epoch(run: Run) -> float:
@@ -177,12 +196,22 @@ def _epoch(run: Run) -> float:
 
 
 def _step(run: Run) -> str:
-    """Return the law of the time of a step as text: `exponential, 1s in the mean`."""
-    section = run.scenario.get("virtual")
+    """Return the laws of a step's time and of a wait before the step as text: `exponential, 1s`."""
+    section, faults = run.scenario.get("virtual"), run.scenario.get("faults")
     step = section.get("step") if isinstance(section, dict) else None
-    if not isinstance(step, dict):
-        return f"{step}, constant" if step else ""
-    return "; ".join(f"{law}, {time}" for law, time in step.items())
+    waits = [
+        fault["delay"]
+        for fault in (faults if isinstance(faults, list) else [])
+        if isinstance(fault, dict) and fault.get("kind") == "straggler" and fault.get("delay")
+    ]
+    laws = [_law(step)] if step else []
+    return " after a wait: ".join([*laws, *map(_law, waits[:1])])
+
+
+def _law(law: object) -> str:
+    if not isinstance(law, dict):
+        return f"{law}, constant"
+    return "; ".join(f"{name}, {time}" for name, time in law.items())
 
 
 # -- courses of a study, kept in a file ------------------------------------------------------------

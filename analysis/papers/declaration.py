@@ -21,6 +21,8 @@ _PAPERS = Path(__file__).parents[2] / "scenarios" / "papers"
 
 RELATIVE = ("fewer ", "gain ")
 """Begins of the names of columns that compare a row with the entry `base`."""
+DIFFERENCE = "difference "
+"""Begin of the names of columns that compare a row in containers with virtual time."""
 RATE = "rate"
 """Name of the column with the learning rate."""
 WORLDS = "worlds"
@@ -91,8 +93,9 @@ class Values(msgspec.Struct, forbid_unknown_fields=True):
     entry: str | list[str]
     against: str | dict[str, str] = ""
     """Entry of the same world, or `{world: NAME}`, `{entry: NAME, world: NAME}`."""
-    as_: Literal["ratio", "gain"] = msgspec.field(default="ratio", name="as")
-    """`ratio` is how many times less than the other, `gain` how much more."""
+    as_: Literal["ratio", "gain", "difference"] = msgspec.field(default="ratio", name="as")
+    """`ratio` is how many times less than the other, `gain` how much more; `difference` is that of
+    the entry in containers from virtual time."""
 
 
 class Claim(msgspec.Struct, forbid_unknown_fields=True):
@@ -244,6 +247,10 @@ def _wrong_measures(found: Declaration) -> list[str]:
             mistakes.append(f".claims.{name}: the rule {claim.rule!r} {asked} key 'bound'")
         if claim.of:
             mistakes += _mistakes(f".claims.{name}.of.measure", claim.of.measure, measure)
+            if claim.of.against and claim.of.as_ == "difference":
+                mistakes.append(
+                    f".claims.{name}.of.against: a difference is from virtual time: leave it out"
+                )
     return mistakes
 
 
@@ -257,7 +264,7 @@ def _mistakes(place: str, name: str, check: Callable[[str], object]) -> list[str
 
 def _column(name: str) -> None:
     """Raise UnknownMeasureError unless `name` is `rate`, a measure, or a comparison."""
-    for begin in RELATIVE:
+    for begin in (*RELATIVE, DIFFERENCE):
         name = name.removeprefix(begin)
     if name != RATE:
         measure(name)

@@ -27,6 +27,12 @@ class Row:
     """Run folders, one for each seed."""
     over: tuple[tuple[str, str], ...] = ()
     """Name and value of each grid that the row is a point of."""
+    on: str = "virtual"
+    """Runtime that played the row: `virtual` or `docker`."""
+
+    @property
+    def in_containers(self) -> bool:
+        return self.on == "docker"
 
     @property
     def algorithm(self) -> str:
@@ -37,6 +43,17 @@ class Row:
     def name(self) -> str:
         """Name of the entry with its place on the grids: `AdaComp, c = 1%`."""
         return self.algorithm + self._place
+
+    @property
+    def title(self) -> str:
+        """The name, with the runtime unless that is virtual time: `AdaComp, c = 1%, in
+        containers`."""
+        return self.name + self.runtime
+
+    @property
+    def runtime(self) -> str:
+        """End of a title that tells the runtime."""
+        return ", in containers" if self.in_containers else ""
 
     @property
     def _place(self) -> str:
@@ -79,7 +96,8 @@ def open_study(folder: Path) -> Study:
 def _row(folder: Path, plain: dict[str, Any]) -> Row:
     runs = tuple(folder / path for path in plain["runs"])
     own, over = plain.get("how", "own") == "own", tuple(plain.get("over", {}).items())
-    return Row(plain["world"], plain["entry"], plain["rate"], own, runs, over)
+    on = plain.get("on", "virtual")
+    return Row(plain["world"], plain["entry"], plain["rate"], own, runs, over, on)
 
 
 Plan = Mapping[str, Any]

@@ -61,6 +61,7 @@ def heading(name: str) -> str:
     """Return `name` as the heading of a column: `fewer pushed` as `× fewer pushed`."""
     text = re.sub(r"(\d)%", r"\1 %", name)
     text = re.sub(r"(\d)s\b", r"\1 s", text)
+    text = re.sub(r"^difference ", "difference of ", text)
     return {"rate": "learning rate", "ended": "ended at"}.get(
         text, f"× {text}" if text.startswith("fewer ") else text
     )
@@ -116,6 +117,10 @@ def _yes(value: float) -> str:
     return "yes" if value else "no"
 
 
+def _milliseconds(value: float) -> str:
+    return f"{1e3 * value:.1f} ms"
+
+
 def percent_of(share: float) -> str:
     """Return `share` in per cent: two decimals from 90 % on, where curves are close, else one."""
     return percent(share, 2 if abs(share) >= 0.9 else 1)
@@ -139,6 +144,9 @@ PLAIN: Mapping[str, Measure] = {
     "pushed": Measure(_whole("pushed"), size, "Bytes pushed"),
     "pulled": Measure(_fact("pulled"), size, "Bytes pulled"),
     "both": Measure(_fact("both"), size, "Bytes in both directions"),
+    "kept up": Measure(_fact("kept up"), _yes, "Host kept up with the containers"),
+    "busy": Measure(_fact("busy"), percent, "Cores of the host in use (%), mean"),
+    "late": Measure(_fact("late"), _milliseconds, "Lateness of one packet in a hundred (ms)"),
 }
 """Measures without an argument, by name."""
 

@@ -22,6 +22,7 @@ def protocol(results: Results) -> str:
         *_laws(results),
         f"base scenario `{results.declared.scenario}`",
         *played_by(study.played),
+        *_containers(results),
     ]
     small = "**A smaller study, by `--quick`: its verdicts say little.** " if study.quick else ""
     return f"{small}{line(parts)}"
@@ -47,7 +48,7 @@ def _rates(study: Study) -> str:
 
 
 def _seeds(study: Study) -> str:
-    counts = sorted({len(row.runs) for row in study.rows})
+    counts = sorted({len(row.runs) for row in study.rows if not row.in_containers})
     if counts == [1]:
         return "one seed"
     spans = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
@@ -72,3 +73,23 @@ def played_by(played: Mapping[str, Any], verb: str = "played") -> list[str]:
     commit = played.get("commit")
     by = f"version {played.get('version')}" + (f", commit `{commit[:12]}`" if commit else "")
     return [f"{verb} on {played.get('machine')}, {played.get('cores')} cores, by {by}"]
+
+
+def _containers(results: Results) -> list[str]:
+    """Return how many runs in containers there are, and those that the host did not keep up with.
+
+    The list is empty without runs in containers.
+    """
+    rows = [row for row in results.study.rows if row.in_containers]
+    runs = [(row, results.courses[run]) for row in rows for run in row.runs]
+    if not runs:
+        return []
+    several = len({row.world for row in rows}) > 1
+    late = [
+        f"{f'{row.world}: ' if several else ''}{row.name} ({course.host})"
+        for row, course in runs
+        if not course.facts.get("kept up", 0)
+    ]
+    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    kept = f"did not keep up with {len(late)}: {'; '.join(late)}" if late else "kept up with all"
+    return [f"in containers, one run at a time: {count}, and the host {kept}"]

@@ -14,7 +14,11 @@ from .folder import Row, Study
 from .markdown import never_or, spread
 from .measures import Measure, measure, middle
 
-HOW: dict[str, Literal["ratio", "gain"]] = {"fewer ": "ratio", "gain ": "gain"}
+HOW: dict[str, Literal["ratio", "gain", "difference"]] = {
+    "fewer ": "ratio",
+    "gain ": "gain",
+    "difference ": "difference",
+}
 """Comparisons by the begin of a column's name."""
 UNKNOWN = "–"
 
@@ -48,9 +52,10 @@ class Results:
     def compared(self, row: Row, base: Row | None, name: str, how: str) -> float:
         """Return the measure `name` of `row` against `base`, by their medians.
 
-        A `ratio` is how many times less `row` has, a `gain` how much more. The value is NaN if one
-        of them is missing or was never reached. If `base` alone never reached its target, a ratio
-        is a lower bound, by the cost of `base` until its last evaluation.
+        A `ratio` is how many times less `row` has, a `gain` how much more, and a `difference` how
+        much more as a share of the other; of accuracies a difference is a gain. The value is NaN if
+        one of them is missing or was never reached. If `base` alone never reached its target, a
+        ratio is a lower bound, by the cost of `base` until its last evaluation.
         """
         if base is None:
             return math.nan
@@ -60,8 +65,10 @@ class Results:
             other = self._so_far(base, name)
         if not (math.isfinite(own) and math.isfinite(other)):
             return math.nan
-        if how == "gain":
+        if how == "gain" or (how == "difference" and measure(name).share):
             return own - other
+        if how == "difference":
+            return own / other - 1 if other else math.nan
         ratio = other / own if own else math.nan
         return LowerBound(ratio) if bound else ratio
 
@@ -77,19 +84,29 @@ class Results:
         costs = [(cost.of(seed), cost.so_far(seed)) for seed in seeds]
         return middle([least if math.isinf(value) else value for value, least in costs])
 
-    def row(self, world: str, entry: str, over: Sequence[tuple[str, str]] = ()) -> Row | None:
-        """Return the row of `entry` in `world` at its own best rate.
+    def row(
+        self,
+        world: str,
+        entry: str,
+        over: Sequence[tuple[str, str]] = (),
+        on: str = "virtual",
+    ) -> Row | None:
+        """Return the row of `entry` in `world` at its own best rate, as `on` played it.
 
         Of an entry with a grid, the row is the point `over`. None if no such row was played.
         """
-        own = [row for row in self.study.rows if row.own and row.world == world]
+        own = [row for row in self.study.rows if row.own and (row.world, row.on) == (world, on)]
         exact = [row for row in own if entry in (row.name, row.entry)]
         grid = [row for row in own if row.algorithm == entry and row.over == tuple(over)]
         return next(iter([*exact, *grid]), None)
 
     def base(self, row: Row) -> Row | None:
         """Return the row that `row` is compared with in tables."""
-        return self.row(row.world, self.declared.base, row.over)
+        return self.row(row.world, self.declared.base, row.over, row.on)
+
+    def twin(self, row: Row) -> Row | None:
+        """Return the row in virtual time of a `row` in containers; None for other rows."""
+        return self.row(row.world, row.name, row.over) if row.in_containers else None
 
     # -- words -------------------------------------------------------------------------------------
 
@@ -100,7 +117,8 @@ class Results:
         for begin, how in HOW.items():
             if name.startswith(begin):
                 inner = name.removeprefix(begin)
-                value = self.compared(row, self.base(row), inner, how)
+                base = self.twin(row) if how == "difference" else self.base(row)
+                value = self.compared(row, base, inner, how)
                 return in_words(value, measure(inner), how)
         values, shown = self.values(row, name), measure(name)
         if any(map(math.isnan, values)):
@@ -111,7 +129,7 @@ class Results:
 
     def title(self, row: Row, *, worlds: int) -> str:
         """Return the name of `row`, with its world where a table has several `worlds`."""
-        name = f"{row.world}: {row.name}" if worlds > 1 else row.name
+        name = f"{row.world}: {row.title}" if worlds > 1 else row.title
         lender = self.declared.also.get(row.algorithm) or self.declared.base
         return name if row.own else f"{name}, at {lender}'s rate"
 
@@ -122,7 +140,9 @@ def in_words(value: float, shown: Measure, how: str = "") -> str:
         return UNKNOWN
     if how == "ratio":
         return f"more than {figures(value)}" if isinstance(value, LowerBound) else figures(value)
-    if how == "gain":
+    if how == "difference" and not shown.share:
+        return f"{100 * value:+.1f} %".replace("-", "−")
+    if how in ("gain", "difference"):
         text = f"{100 * value:+.2f} points" if shown.share else f"{value:+.3g}"
         return text.replace("-", "−")
     return never_or(shown.words)(value)

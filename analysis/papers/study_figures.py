@@ -6,7 +6,7 @@ There are curves of runs, measures along a grid, measures over each other, and b
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -69,7 +69,7 @@ def draw(results: Results, spec: FigureSpec, path: Path, prints: Print | None = 
     if spec.zoom:
         low, high = (100 * shares(end) for end in spec.zoom)
         lines += [(spec.rows_of_panels[0], (low, high))]  # type: ignore[list-item]
-    styles = line_styles(_line(row, spec) for row in rows)
+    styles = _styles(rows, spec)
     # a single world has its measures side by side
     beside = len(columns) == 1 and not spec.zoom
     high, wide = (1, len(lines)) if beside else (len(lines), len(columns))
@@ -107,14 +107,25 @@ def _columns(rows: Sequence[Row], spec: FigureSpec) -> Mapping[str, list[Row]]:
     return found
 
 
+def _styles(rows: Sequence[Row], spec: FigureSpec) -> dict[Hashable, LineStyle]:
+    """Return the style of each line: in containers that of virtual time, but for the dash."""
+    virtual = [replace(row, on="virtual") for row in rows]
+    styles = line_styles(_line(row, spec) for row in virtual)
+    for row, like in zip(rows, virtual, strict=True):
+        if row.in_containers:
+            styles[_line(row, spec)] = styles[_line(like, spec)].twin
+    return styles
+
+
 def _line(row: Row, spec: FigureSpec) -> str:
     """Return the name of the line that shows `row`."""
     if spec.kind == "curves":
-        return row.world if spec.panels == "entries" else row.name
+        return row.world + row.runtime if spec.panels == "entries" else row.title
     if spec.kind == "across":  # a line leads along all grids
-        return row.world if spec.panels == "entries" else row.algorithm
+        name = row.world if spec.panels == "entries" else row.algorithm
+        return name + row.runtime
     others = [f", {grid} = {value}" for grid, value in row.over if grid != spec.along]
-    name = row.algorithm + "".join(others)
+    name = row.algorithm + "".join(others) + row.runtime
     along_worlds = spec.along == WORLDS or spec.kind == "bars"
     return name if along_worlds or spec.panels == "worlds" else f"{row.world}: {name}"
 

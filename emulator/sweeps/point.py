@@ -22,8 +22,14 @@ _LONGEST = 200
 """Longest name of a folder in characters; file systems allow 255."""
 _UPDATES = 1000
 """Updates that a run counts for if it has no largest number."""
-_START = 2e8
-"""Work that the start of a process counts for: some seconds, of 5e7 updates × parameters each."""
+_SECOND = 5e7
+"""Work of a second, in updates × parameters."""
+_START = 4 * _SECOND
+"""Work that the start of a process counts for."""
+_LIFE = 15.0
+"""Seconds in which the containers of a run start, and are removed."""
+_UNKNOWN = 120.0
+"""Seconds that a run in containers counts for without a limit of its time."""
 _WITHOUT_LEARNER = 1000
 """Parameters that a model counts for if nothing learns: its size costs no time then."""
 
@@ -39,14 +45,24 @@ class Point:
     """Values that distinguish the point from others: the first columns of the table."""
     short: bool = False
     """Whether the run takes so little time that it shares a process with others."""
+    on: str = "virtual"
+    """Runtime that plays the point: `virtual` or `docker`."""
+
+    @property
+    def in_containers(self) -> bool:
+        """Whether the point is played in containers, and thus alone on the host."""
+        return self.on == "docker"
 
     @cached_property
     def work(self) -> float:
         """Work of the run, in updates × parameters, as far as it ends by a number of updates.
 
-        The start of a process counts, too, unless the point shares one.
+        The start of a process counts, too, unless the point shares one. A run in containers takes
+        the time that its stop condition allows.
         """
         scenario = self.scenario
+        if self.in_containers:
+            return _SECOND * (_LIFE + scenario.dilation * (scenario.stop.time or _UNKNOWN))
         learns = scenario.virtual.learner != "none"
         size = scenario.training.layout.size if learns else _WITHOUT_LEARNER
         start = 0.0 if self.short else _START
@@ -76,7 +92,8 @@ class Point:
             tables = [file for file in (data.file, data.test_file) if file is not None]
             places |= {file: Path(file).name for file in tables}
         digest = plugin_sources(scenario, Path()).digest
-        return dump(scenario, places).encode() + digest.encode() + read
+        on = self.on.encode() if self.in_containers else b""
+        return dump(scenario, places).encode() + digest.encode() + read + on
 
     @cached_property
     def digest(self) -> str:

@@ -17,6 +17,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,11 +31,17 @@ from .point import Point
 from .table import facts
 
 SCENARIO = "scenario.yaml"
-PLAYING = (sys.executable, "-m", "emulator.sweeps")
+PLAYERS = {
+    "virtual": (sys.executable, "-m", "emulator.sweeps"),
+    "docker": (sys.executable, "-m", "emulator.sweeps.container_process"),
+}
+"""Command that starts the process of a point, by runtime."""
 
 _ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 EVERY = 0.25
 """Wall-clock seconds between two looks at the processes in play."""
+_REMOVED = 60.0
+"""Most wall-clock seconds in which the containers of a run that is cancelled are removed."""
 _OUTPUT_TAIL = 4000
 """Last characters of a dead process's output that its error message repeats."""
 
@@ -66,9 +73,10 @@ class PlayedPoint(NamedTuple):
 class Process:
     """Process that plays points one after the other, and ends with this process at the latest."""
 
-    def __init__(self, tasks: Sequence[PointTask], command: Sequence[str] = PLAYING) -> None:
+    def __init__(self, tasks: Sequence[PointTask], command: Sequence[str]) -> None:
         """Start the process for `tasks`, at least one."""
         self._waiting = deque(task.point for task in tasks)
+        self._containers = any(point.in_containers for point in self._waiting)
         self.updates, self.at, self.step = 0, 0.0, "starting"
         self.over = False
         """Whether the process has ended, after its last point."""
@@ -153,8 +161,12 @@ class Process:
     def end(self) -> None:
         """Kill the process if it still lives, and remove the scratch folders of its points.
 
-        An unfinished point does not count.
+        An unfinished point does not count. Its containers are removed first.
         """
+        if self._containers and self._child.stdin:
+            self._child.stdin.close()  # upon which the process cancels its run
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(_REMOVED)
         self._child.kill()
         with self._child:  # closes its pipes and waits for it
             pass
@@ -210,10 +222,17 @@ def virtually(scenario: Scenario, scratch: Path, view: RunView) -> Path:
     return folder
 
 
-def main(play: Play = virtually) -> None:
-    """Play the points in the folders of `sys.argv`; report their results, or the first error."""
+def _exit() -> None:
+    os._exit(1)
+
+
+def main(play: Play = virtually, end: Callable[[], None] = _exit) -> None:
+    """Play the points in the folders of `sys.argv`; report their results, or the first error.
+
+    `end` ends the process early, from a thread, when the sweep has ended.
+    """
     say = _channel()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=[end], daemon=True).start()
     for scratch in map(Path, sys.argv[1:]):
         try:
             folder = play(load(scratch / SCENARIO), scratch, _ProgressReport(say))
@@ -238,8 +257,8 @@ def _channel() -> Callable[[dict[str, Any]], None]:
     return say
 
 
-def _end_with_parent() -> None:
-    """End this process, from a thread, once standard input closes."""
+def _end_with_parent(end: Callable[[], None]) -> None:
+    """Call `end`, which ends this process, once standard input closes."""
     while os.read(0, 1):
         pass
-    os._exit(1)
+    end()

@@ -1,7 +1,8 @@
 """Pool of processes that plays the points of sweeps and studies, finished ones left out.
 
 A batch is the points of one folder. Some may follow from the results of others, and are played as
-soon as these are there, so that no core waits for the last point of a first phase.
+soon as these are there, so that no core waits for the last point of a first phase. Points in
+containers come last: each has the host for itself, as other work would slow the containers down.
 """
 
 import time
@@ -18,7 +19,7 @@ from . import table
 from .deciding_code import Code, deciding_code
 from .finished_points import FinishedPoints
 from .point import Finished, Point
-from .point_process import PLAYING, PlayedPoint, PointTask, Process, heard
+from .point_process import PLAYERS, PlayedPoint, PointTask, Process, heard
 from .preparation import prepare, require
 from .remaining_time import InPlay, seconds_left
 from .sweep_folder import SweepFolder, opened
@@ -118,7 +119,7 @@ def sweep(
     *,
     about: Mapping[str, Any] | None = None,
     runs: Path | None = None,
-    command: Sequence[str] = PLAYING,
+    command: Sequence[str] | None = None,
 ) -> list[Finished]:
     """Play the points that are not finished in the folder `out`, `cores` of them at a time.
 
@@ -126,7 +127,8 @@ def sweep(
     duration alone. Returns all points in their order. Their rows are in `out/table.csv`, rewritten
     as points end. A diverged training is a result. Any error or interruption ends the sweep;
     points finished by then stay finished. A point that another sweep or study in the folder `runs`
-    has finished is taken over. `about` goes into `out/sweep.json`; `command` starts a process.
+    has finished is taken over. `about` goes into `out/sweep.json`; `command` starts a process in
+    place of the runtime's own.
 
     Raises ValueError if two points share a label.
     """
@@ -143,7 +145,7 @@ def play_batches(
     view: SweepView,
     *,
     runs: Path | None = None,
-    command: Sequence[str] = PLAYING,
+    command: Sequence[str] | None = None,
 ) -> list[list[Finished]]:
     """Play the points of all `batches` as one, as `sweep` does; return the points of each batch."""
     new = [batch.first() for batch in batches if not batch.out.exists()]
@@ -203,7 +205,7 @@ class _Pool:
         cores: int,
         view: SweepView,
         cache: FinishedPoints,
-        command: Sequence[str],
+        command: Sequence[str] | None,
     ) -> None:
         self._rooms, self._cores = rooms, cores
         self._view, self._cache, self._command = view, cache, command
@@ -268,7 +270,8 @@ class _Pool:
             room = jobs[0].room
             tasks = [PointTask(job.point, job.scenario, room.folder.scratch()) for job in jobs]
             code = deciding_code()  # as the process is about to load it
-            self._playing[Process(tasks, self._command)] = room, code
+            command = self._command or PLAYERS[jobs[0].point.on]
+            self._playing[Process(tasks, command)] = room, code
 
     def _next(self) -> list[_Job]:
         """Remove and return the waiting points of the next process; none if all must wait.
@@ -278,7 +281,7 @@ class _Pool:
         busy = {point.digest for process in self._playing for point in process.points}
         chosen: list[_Job] = []
         together = self._together()
-        for job in list(self._waiting):
+        for job in self._startable():
             if chosen and not (job.point.short and job.room is chosen[0].room):
                 continue
             if job.point.digest in busy:
@@ -292,6 +295,17 @@ class _Pool:
             if not job.point.short or len(chosen) == together:
                 break
         return chosen
+
+    def _startable(self) -> list[_Job]:
+        """Return the waiting points that may start beside the processes in play.
+
+        A point in containers starts once no other point waits or plays, and nothing starts beside
+        it.
+        """
+        if any(point.in_containers for process in self._playing for point in process.points):
+            return []
+        virtual = [job for job in self._waiting if not job.point.in_containers]
+        return virtual if virtual or self._playing else list(self._waiting)
 
     def _together(self) -> int:
         """Return the number of short points for a process, so that every core gets some."""
@@ -345,12 +359,14 @@ class _Pool:
     def _time_left(self, running: Sequence[Process], later: Sequence[Point]) -> float | None:
         queued = [point for process in running for point in list(process.points)[1:]]
         waiting = [*queued, *(job.point for job in self._waiting), *later]
+        left = [*waiting, *(process.points[0] for process in running)]
+        alone = all(point.in_containers for point in left)
         return seconds_left(
             time.monotonic() - self._began,
             self._done,
             [InPlay(each.points[0].work, each.share) for each in running],
             [point.work for point in waiting],
-            self._cores,
+            1 if alone else self._cores,
         )
 
     def _running(self) -> list[Process]:

@@ -16,13 +16,16 @@ from .point import Point
 
 
 def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenario]:
-    """Return the scenarios of `points` as virtual time will play them, in their order.
+    """Return the scenarios of `points` as their runtimes will play them, in their order.
 
     Raises an error with the refusals of all points before anything is measured. `tell` takes
     progress messages.
     """
     require(points)
-    return [_resolved(point.scenario, tell) for point in points]
+    return [
+        point.scenario if point.in_containers else _resolved(point.scenario, tell)
+        for point in points
+    ]
 
 
 def require(points: Sequence[Point]) -> None:
@@ -31,7 +34,7 @@ def require(points: Sequence[Point]) -> None:
     labels: dict[str, list[str]] = {}
     split = _Splits()
     for point in points:
-        for error in preflight(point.scenario, "virtual", split_by=split).refusals:
+        for error in preflight(point.scenario, point.on, split_by=split).refusals:
             refusals.setdefault(str(error), error)
             labels.setdefault(str(error), []).append(point.label)
     told = (_labelled(error, first_of(labels[text], 1)) for text, error in refusals.items())
@@ -51,7 +54,7 @@ def warned(points: Sequence[Point]) -> list[str]:
     """Return each warning for runs of `points` once, with their labels unless it is of all."""
     labels: dict[str, list[str]] = {}
     for point in points:
-        for text in warnings(point.scenario, "virtual"):
+        for text in warnings(point.scenario, point.on):
             labels.setdefault(text, []).append(point.label)
     return [
         text if len(those) == len(points) else f"{first_of(those, 1)}: {text}"

@@ -35,7 +35,16 @@ def facts(folder: Path) -> dict[str, Any]:
             for target in summary["targets"]
             for cost, spent in costs(target).items()
         },
+        **_host(summary),
     }
+
+
+def _host(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whether the host kept up with the containers, and why not; {} in virtual time."""
+    if summary.get("runtime") != "docker":
+        return {}
+    fidelity = summary["fidelity"]
+    return {"kept_up": fidelity["kept_up"], "host": "; ".join(fidelity["reasons"])}
 
 
 def _activations(summary: Mapping[str, Any]) -> dict[str, int]:

@@ -4,6 +4,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,19 @@ def test_each_entry_is_played_with_all_seeds_at_its_best_rate(
         ("slow", "0.3", 1),
     ]
     assert len(learns.played) == 4 + 2 * 2
+
+
+def test_rows_in_containers_have_their_runtime_and_their_number_of_seeds(
+    tmp_path: Path, learns: Learns
+) -> None:
+    one = replace(FAST, rates=("0.1",))
+    made = study(one, replace(one, on="docker", seeds=1), also=(("fast", "fast"),))
+    play({tmp_path: made}, 1, Watching())
+    assert rows(tmp_path) == [("fast", "0.1", 3), ("fast", "0.1", 1)]
+    virtual, docker = open_study(tmp_path).rows
+    assert (virtual.in_containers, docker.in_containers) == (False, True)
+    assert docker.title == "fast, in containers"
+    assert not {*virtual.runs} & {*docker.runs}
 
 
 def test_where_none_reaches_the_target_the_best_ends_highest(

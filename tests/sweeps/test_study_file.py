@@ -141,6 +141,36 @@ def test_all_mistakes_are_told_at_once(file: Path) -> None:
     assert "claims: ['less'] is not a mapping of names to claims" in lines
 
 
+# -- entries in containers -------------------------------------------------------------------------
+
+
+IN_CONTAINERS = "rates: [0.5]\n    containers: 1"
+
+
+def test_an_entry_is_played_in_containers_too(file: Path) -> None:
+    file.write_text(file.read_text().replace("rates: [0.5]", IN_CONTAINERS))
+    study = read_study(file)
+    kept = [entry for entry in study.entries if entry.over]
+    assert [(entry.over["c"], entry.on, entry.seeds) for entry in kept] == [
+        ("10%", "virtual", 3),
+        ("10%", "docker", 1),
+        ("1%", "virtual", 3),
+        ("1%", "docker", 1),
+    ]
+    assert kept[0].sets == kept[1].sets
+    assert study.in_containers and not study.smaller().in_containers
+    assert len(study.only(["kept, c = 1%, b = 5"]).entries) == 2
+
+
+def test_an_entry_in_containers_has_one_learning_rate(file: Path) -> None:
+    text = file.read_text().replace("rates: [0.5]", IN_CONTAINERS)
+    file.write_text(text.replace("[0.5]", "[0.5, 1]"))
+    (line,) = refusal(file)
+    assert line.endswith("has 2 learning rates in containers: write one, as rates: [0.1]")
+    file.write_text(text.replace("containers: 1", "containers: true"))
+    assert "containers: True is not a whole number of at least 1" in refusal(file)[0]
+
+
 # -- entries of a user -----------------------------------------------------------------------------
 
 
@@ -176,7 +206,7 @@ def test_mistakes_of_a_user_are_told_with_their_places(file: Path, own: Path) ->
     own.write_text("worlds: [tow]\nentries: {plain: {rate: [1]}}\n")
     assert refusal(file, own) == [
         "2: entries.plain.rate: is no key here (did you mean 'rates'?): set, rates, scenario, "
-        "seeds, short"
+        "seeds, short, containers"
     ]
     own.write_text("worlds: [tow, one]\nentries: {plain: {}}\n")
     assert refusal(file, own) == [

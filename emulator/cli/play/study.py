@@ -1,4 +1,4 @@
-"""`emulate study`: play papers' comparisons in virtual time, on all cores."""
+"""`emulate study`: play papers' comparisons in virtual time, and some in containers, too."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...errors import suggestion
+from ...errors import HostError, suggestion
 from ...runs.folder import RUNS
 from ..options import CORES_OPTION, FORMAT_OPTIONS, Printed
 from ..output import console, table
@@ -76,6 +76,10 @@ def study(
 ) -> None:
     """Play the study NAME, a paper's comparison, in virtual time on all cores; or several.
 
+    Some studies play their entries in containers, too: one run at a time, after all others. They
+    need a Docker engine; without one --all leaves these studies out, and says so. --quick plays
+    nothing in containers.
+
     Without NAME, list the studies: what is played of each, its verdict, and its question. Every
     variant that a study compares, for example an algorithm, is played once at each learning rate,
     and then at its best rate with all seeds.
@@ -114,6 +118,7 @@ def study(
             for name in studies:
                 analysis("papers").check(name, docs)
     places = {_place(out, name, len(studies), quick=quick): each for name, each in studies.items()}
+    places = _playable(places, every=every)
     rest = f"the same command goes on in {', '.join(map(str, places))}"
     with shown(console(stderr=True), rest, every=120) as view:
         for place, each in places.items():
@@ -166,6 +171,34 @@ def _chosen(
             )
     studies = {name: chosen(name, only=only, add=add, quick=quick) for name in names}
     return {name: each for name, each in studies.items() if each.entries}
+
+
+def _playable(studies: "dict[Path, Study]", *, every: bool) -> "dict[Path, Study]":
+    """Return those of `studies`, by folder, that can be played or need not be.
+
+    Without an engine, those with missing runs in containers are left out and named if `every`
+    study is asked for. Raises HostError otherwise.
+    """
+    from ...sweeps.studies import points_played
+
+    waiting = {}
+    for folder, each in studies.items():
+        played, of_all = points_played(each, folder)
+        if each.in_containers and played < of_all:
+            waiting[folder] = each
+    if not waiting:
+        return studies
+    from ...runtimes.docker.play_containers import require
+
+    try:
+        require()
+    except HostError as error:
+        if not every:
+            raise
+        names = ", ".join(each.name for each in waiting.values())
+        click.echo(f"emulate: not played, as they need containers: {names}: {error}", err=True)
+        return {folder: each for folder, each in studies.items() if folder not in waiting}
+    return studies
 
 
 def _place(out: Path | None, name: str, studies: int, *, quick: bool) -> Path:

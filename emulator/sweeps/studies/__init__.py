@@ -1,4 +1,4 @@
-"""Studies: a paper's claim, tested in virtual time with each algorithm at its best learning rate.
+"""Studies: a paper's claim, tested with each algorithm at its best learning rate.
 
 `emulate study NAME` plays a study into a folder; with `--docs FOLDER` it puts the tables into a
 page. A study is a file `scenarios/papers/PAPER/NAME.yaml`; its tables are made in

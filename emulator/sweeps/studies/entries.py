@@ -29,8 +29,20 @@ class Entry:
     """Whether the runs are so short that they share processes."""
     over: Mapping[str, str] = field(default_factory=dict)
     """Value on each grid of the entry's block, by the name of the grid."""
+    on: str = "virtual"
+    """Runtime that plays the entry: `virtual` or `docker`."""
     place: str = field(default="--set", compare=False)
     """File and key of the entry, for messages about its overrides."""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """World, name and runtime, by which the entries of a study differ."""
+        return self.world, self.name, self.on
+
+    @property
+    def in_containers(self) -> bool:
+        """Whether the entry is played in containers."""
+        return self.on == "docker"
 
     @property
     def written(self) -> str:
@@ -44,7 +56,9 @@ class Entry:
         scenario = load(self.scenario, [Override(text, self.place) for text in texts])
         label = f"{self.world},{self.name},rate={rate},seed={scenario.seed}"
         values = {"world": self.world, "entry": self.name, "rate": rate}
-        return Point(label, scenario, values, short=self.short)
+        if self.in_containers:
+            label, values = f"{label},on={self.on}", {**values, "on": self.on}
+        return Point(label, scenario, values, short=self.short, on=self.on)
 
     def seeded(self, rate: str) -> list[Point]:
         """Return points at `rate` for all seeds, the scenario's own first."""
@@ -60,7 +74,8 @@ def grid_text(over: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Quick:
-    """A smaller version of a study, to see the same code at work within minutes."""
+    """A smaller version of a study, to see the same code at work within minutes, in virtual time
+    alone."""
 
     sets: tuple[str, ...] = ()
     """Overrides `PATH=VALUE` of every entry, after its own."""
@@ -75,7 +90,7 @@ class Quick:
 
     def of(self, entry: Entry) -> Entry | None:
         """Return the smaller version of `entry`; None if it is left out."""
-        if self.worlds and entry.world not in self.worlds:
+        if entry.in_containers or (self.worlds and entry.world not in self.worlds):
             return None
         if any(entry.over.get(axis, kept[0]) not in kept for axis, kept in self.over.items()):
             return None
@@ -109,6 +124,11 @@ class Study:
     """Folder of the study's file, named after its paper."""
     quick: Quick = Quick()
 
+    @property
+    def in_containers(self) -> bool:
+        """Whether some entries are played in containers."""
+        return any(entry.in_containers for entry in self.entries)
+
     def smaller(self) -> "Study":
         """Return the quick version of the study."""
         entries = tuple(small for entry in self.entries if (small := self.quick.of(entry)))
@@ -138,9 +158,9 @@ class Study:
 
     def borrowed(self, best: Sequence[tuple[Entry, str]]) -> Iterator[tuple[Entry, str]]:
         """Yield entries of `also` with the other's best rate, unless it equals their own."""
-        rates = {(entry.world, entry.name): rate for entry, rate in best}
+        rates = {entry.key: rate for entry, rate in best}
         for entry, own_rate in best:
             for name, lender in self.also:
-                rate = rates.get((entry.world, lender), own_rate)
+                rate = rates.get((entry.world, lender, entry.on), own_rate)
                 if entry.name == name and rate != own_rate:
                     yield entry, rate

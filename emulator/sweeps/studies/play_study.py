@@ -30,6 +30,9 @@ NOTE = "study.json"
 PLANNED = "plans.json"
 """File with what a study computes without a run."""
 
+_Key = tuple[str, str, str]
+"""World, name and runtime of an entry."""
+
 _LAST = 4
 """Number of evaluations averaged for the final accuracy, as a single one is noisy."""
 
@@ -84,10 +87,10 @@ class _StudyBatch:
         self.study, self.out = study, out
         self.about: Mapping[str, Any] = {}
         self._finished: dict[str, Finished] = {}
-        self._best: dict[tuple[str, str], str] = {}
-        """Best rate by world and name of the entry."""
-        self._seeds: dict[tuple[str, str, str], list[Point]] = {}
-        """Points of all seeds by world, entry and rate: to load a scenario takes time."""
+        self._best: dict[_Key, str] = {}
+        """Best rate of each entry."""
+        self._seeds: dict[tuple[_Key, str], list[Point]] = {}
+        """Points of all seeds by entry and rate: to load a scenario takes time."""
 
     def plan(self, view: SweepView) -> None:
         """Write what the study computes without a run."""
@@ -105,11 +108,11 @@ class _StudyBatch:
         return {point.label: point for _, _, point in self._search}
 
     @cached_property
-    def _tried(self) -> dict[tuple[str, str], list[tuple[str, Point]]]:
-        """Rates and points of each entry, by its world and name."""
-        tried: dict[tuple[str, str], list[tuple[str, Point]]] = {}
+    def _tried(self) -> dict[_Key, list[tuple[str, Point]]]:
+        """Rates and points of each entry."""
+        tried: dict[_Key, list[tuple[str, Point]]] = {}
         for entry, rate, point in self._search:
-            tried.setdefault((entry.world, entry.name), []).append((rate, point))
+            tried.setdefault(entry.key, []).append((rate, point))
         return tried
 
     def first(self) -> Sequence[Point]:
@@ -120,7 +123,7 @@ class _StudyBatch:
         self._finished[finished.label] = finished
         new: list[Point] = []
         for entry in self.study.entries:
-            key = entry.world, entry.name
+            key = entry.key
             tried = self._tried[key]
             if key in self._best or finished.label not in {point.label for _, point in tried}:
                 continue
@@ -139,16 +142,13 @@ class _StudyBatch:
 
     def _compared(self) -> list[tuple[str, Entry, str]]:
         """Return the rows known so far: how an entry has its rate, the entry, the rate."""
-        entries = self.study.entries
-        best = [
-            (e, self._best[e.world, e.name]) for e in entries if (e.world, e.name) in self._best
-        ]
+        best = [(e, self._best[e.key]) for e in self.study.entries if e.key in self._best]
         own = [("own", entry, rate) for entry, rate in best]
         return own + [("borrowed", entry, rate) for entry, rate in self.study.borrowed(best)]
 
     def _seeded(self, entry: Entry, rate: str) -> list[Point]:
         """Return the points of `entry` at `rate` for all seeds."""
-        key = entry.world, entry.name, rate
+        key = entry.key, rate
         if key not in self._seeds:
             self._seeds[key] = entry.seeded(rate)
         return self._seeds[key]
@@ -165,12 +165,12 @@ class _StudyBatch:
     def later(self) -> Sequence[Point]:
         later = []
         for entry in self.study.entries:
-            key = entry.world, entry.name
+            key = entry.key
             _, like = self._tried[key][0]
             if key not in self._best:
                 later += [like] * (entry.seeds - 1)
             for name, lender in self.study.also:
-                both = {key, (entry.world, lender)}
+                both = {key, (entry.world, lender, entry.on)}
                 unknown = both <= self._tried.keys() and not both <= self._best.keys()
                 if entry.name == name and unknown:
                     later += [like] * entry.seeds
@@ -189,7 +189,8 @@ class _StudyBatch:
         folders = [self._finished[point.label].folder for point in points]
         runs = [folder.relative_to(self.out).as_posix() for folder in folders]
         world = {"world": entry.world, "entry": entry.name, "rate": rate}
-        return {**world, "over": dict(entry.over), "runs": runs}
+        on = {"on": entry.on} if entry.in_containers else {}
+        return {**world, **on, "over": dict(entry.over), "runs": runs}
 
 
 def _merit(folder: Path, target: float) -> tuple[float, float]:

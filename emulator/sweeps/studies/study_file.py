@@ -102,15 +102,19 @@ class _Block:
         grids: Plain = self.plain.get("over", {})
         for world, (name, setting) in product(self.plain["worlds"], self.plain["entries"].items()):
             place = f"{self.path}: entries[{self.number}].entries.{name}: set"
-            entry = self.entry(world, name, setting, place)
+            played = list(self.played(world, name, setting, place))
             for values in product(*(_values(grid).items() for grid in grids.values())):
                 over = dict(zip(grids, (text for text, _ in values), strict=True))
                 sets = tuple(text for _, own in values for text in _overrides(own))
                 full = f"{name}{grid_text(over)}"
-                yield replace(entry, name=full, sets=(*entry.sets, *sets), over=over)
+                for entry in played:
+                    yield replace(entry, name=full, sets=(*entry.sets, *sets), over=over)
 
-    def entry(self, world: str, name: str, setting: Plain, place: str) -> Entry:
-        """Return an entry of `world`: its own `setting` counts before those around it."""
+    def played(self, world: str, name: str, setting: Plain, place: str) -> Iterator[Entry]:
+        """Yield an entry of `world`, in virtual time and, if it asks for that, in containers.
+
+        The entry's own `setting` counts before those around it.
+        """
         around = (self.file, self.plain, self.plain["worlds"][world] or {}, setting)
 
         def said(key: str, default: Any = None) -> Any:
@@ -118,7 +122,7 @@ class _Block:
 
         sets = {path: value for level in around for path, value in level.get("set", {}).items()}
         rates = said("rates")
-        return Entry(
+        entry = Entry(
             world,
             name,
             self.path.parent / said("scenario"),
@@ -128,6 +132,9 @@ class _Block:
             said("short", False),
             place=place,
         )
+        yield entry
+        if seeds := said("containers", 0):
+            yield replace(entry, on="docker", seeds=seeds, short=False)
 
 
 # -- entries of a user's file ----------------------------------------------------------------------
@@ -141,7 +148,7 @@ def _added(blocks: Sequence[_Block], path: Path, own: Plain) -> Iterator[Entry]:
             beside = {key: _beside(value, path.parent) for key, value in setting.items()}
             if "scenario" in beside:
                 beside["scenario"] = str((path.parent / setting["scenario"]).resolve())
-            yield block.entry(world, name, beside, f"{path}: entries.{name}: set")
+            yield from block.played(world, name, beside, f"{path}: entries.{name}: set")
 
 
 def _worlds(blocks: Sequence[_Block], own: Plain) -> Sequence[str]:
@@ -193,11 +200,19 @@ def _check_names(document: Document) -> None:
 
 
 def _check_rates(document: Document, at: Address, world: str, around: Sequence[Plain]) -> None:
-    """Record a missing learning rate of the entry at `at`, with the settings `around` it."""
+    """Record a missing learning rate of the entry at `at`, with the settings `around` it.
+
+    An entry in containers has one rate: virtual time is there to find the best of several.
+    """
     levels = (document.at(at), *reversed(around))
     rates = next((level["rates"] for level in levels if "rates" in level), None)
-    if rates is None or (isinstance(rates, dict) and world not in rates):
+    own = rates.get(world) if isinstance(rates, dict) else rates
+    if own is None:
         document.complain(at, f"has no learning rates in the world {world!r}: write rates: [0.1]")
+    elif len(own) > 1 and any("containers" in level for level in levels):
+        document.complain(
+            at, f"has {len(own)} learning rates in containers: write one, as rates: [0.1]"
+        )
 
 
 def _grids(plain: Plain) -> list[str]:

@@ -123,6 +123,7 @@ _SETTING = {
     "scenario": _TEXT,
     "seeds": _COUNT,
     "short": _SWITCH,
+    "containers": _COUNT,
 }
 _ENTRIES = _named(_keys({}, _SETTING), "entries")
 _VALUES = _keys({"key": _TEXT, "values": _listed(_ANYTHING)}, {})

@@ -18,7 +18,7 @@ from ...synchronization import ComputeGroups
 from ...units import Seconds
 from ...world.stop_conditions import SCORED
 from ..point import Point
-from ..point_process import EVERY, PLAYING, PointTask, Process, heard
+from ..point_process import EVERY, PLAYERS, PointTask, Process, heard
 from ..pool import Standing
 from ..preparation import prepare
 from ..sweep_folder import SweepFolder
@@ -57,7 +57,7 @@ class VirtualTrials:
         folder: SweepFolder,
         cores: int,
         view: TrialView,
-        command: Sequence[str] = PLAYING,
+        command: Sequence[str] = PLAYERS["virtual"],
     ) -> None:
         self._folder, self._cores, self._view, self._command = folder, cores, view, command
 

@@ -8,6 +8,7 @@ import pytest
 from analysis.papers import course
 from analysis.papers.course import courses
 from analysis.papers.folder import open_study
+from tests.fakes.runs.handmade_run import written
 from tests.fakes.runs.made_up_study import BETTER, GOOD, played, training
 
 
@@ -77,6 +78,28 @@ def test_a_damaged_file_of_courses_is_made_anew(folder: Path, reader: Reader) ->
     (folder / course.KEPT).write_text("{")
     assert plain(folder) == first
     assert len(reader.read) == 4
+
+
+WAIT = {"kind": "straggler", "nodes": "all", "delay": {"exponential": "400ms"}}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "text"),
+    [
+        ({"virtual": {"step": "10ms"}}, "10ms, constant"),
+        (
+            {"virtual": {"step": "10ms"}, "faults": [WAIT]},
+            "10ms, constant after a wait: exponential, 400ms",
+        ),
+        ({"faults": [WAIT]}, "exponential, 400ms"),
+        ({"virtual": {"step": None}, "faults": [{"kind": "crash"}]}, ""),
+    ],
+)
+def test_the_laws_of_a_step_and_of_the_wait_before_it(
+    tmp_path: Path, scenario: dict, text: str
+) -> None:
+    run = written(tmp_path, training(GOOD, 1, 2), scenario=scenario)
+    assert course.course(run).step == text
 
 
 def test_a_study_can_be_moved_with_its_courses(folder: Path, reader: Reader) -> None:

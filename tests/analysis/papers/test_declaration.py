@@ -14,7 +14,8 @@ source: nobody
 scenario: ../../adacomp.yaml
 base: ASGD
 tables:
-  - columns: [rate, ended, fewer pushed to 97%, gain best, {share: "compression of {each} 1/2"}]
+  - columns: [rate, ended, fewer pushed to 97%, gain best, {share: "compression of {each} 1/2"},
+              difference best]
     each: [conv, dense]
 figures:
   - {name: bytes, kind: curves, x: pushed, y: [accuracy, loss]}
@@ -41,7 +42,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert (found.name, found.paper, found.base) == ("made-up", "nobody-2020", "ASGD")
     assert found.question == "Is it so?"
     heads = [head for head, _ in found.tables[0].measures()]
-    assert heads == ["", "", "", "", "share"]
+    assert heads == ["", "", "", "", "share", ""]
     assert found.figures[0].rows_of_panels == ["accuracy", "loss"]
     assert found.claims["fewer"].bound == 100
     assert found.scenario == "adacomp.yaml"
@@ -61,6 +62,10 @@ MISTAKES = {
     "    bound: 100": ("", r"\.claims\.fewer: the rule 'all-at-least' needs key 'bound'"),
     "base: ASGD": ("", r"\.tables\[0\]\.columns: 'fewer pushed to 97%' needs the key 'base'"),
     "    claim: fewer\n": ("", r"\.claims\.fewer: Object missing required field `claim`"),
+    "as: ratio": (
+        "as: difference",
+        r"\.claims\.fewer\.of\.against: a difference is from virtual time: leave it out",
+    ),
     "kind: curves": ("kind: curves, z: 1", r"\.figures\[0\]: Object contains unknown field `z`"),
 }
 

@@ -10,6 +10,15 @@ from tests.fakes.runs.handmade_run import update, written
 GOOD, BETTER = (0.1, 0.9, 0.972, 0.98, 0.981), (0.1, 0.96, 0.98, 0.985, 0.986)
 """Accuracies of the evaluations of a run."""
 
+IN_CONTAINERS = ", in containers"
+FIDELITY = {
+    "kept_up": False,
+    "reasons": ["devices and server were short of processor time for 20% of the time"],
+    "host_busy_mean": 0.9,
+    "shaping": {"backend": "packets", "p50": 0.001, "p99": 0.0123},
+}
+"""Fidelity of a run in containers."""
+
 Key = tuple[str, str, str]
 """World, entry and learning rate of a row."""
 
@@ -39,11 +48,13 @@ def played(
 ) -> Path:
     """Write the study `name` with these rows, each with the records of its seeds' runs.
 
-    A row whose entry ends in `, c = 1%` is a point of the grid `c`; `note` has further keys.
+    A row whose entry ends in `, c = 1%` is a point of the grid `c`, and one that ends in
+    `, in containers` was played there; `note` has further keys.
     """
     content: dict[str, Any] = {"study": name, "rows": [], "tried": [], **note}
-    for (world, entry, rate), seeds in rows.items():
-        runs = []
+    for (world, title, rate), seeds in rows.items():
+        entry = title.removesuffix(IN_CONTAINERS)
+        docker, runs = entry != title, []
         for seed, records in enumerate(seeds):
             place = f"points/{len(content['rows'])}-{seed}"
             count = sum(item["what"] == "update" for item in records)
@@ -51,10 +62,13 @@ def played(
                 "dense_push_bytes": 400 * count,
                 "paper_push_bytes": {"conv": {"bytes": 2.0 * count, "ratio": 50.0}},
             }
+            if docker:
+                summary |= {"runtime": "docker", "fidelity": FIDELITY}
             written(out / place, records, scenario=_scenario(), summary=summary)
             runs.append(place)
         _, grid, value = entry.partition(", c = ")
-        over = {"over": {"c": value}} if grid else {}
+        over: dict[str, Any] = {"over": {"c": value}} if grid else {}
+        over |= {"on": "docker"} if docker else {}
         plain = {"world": world, "entry": entry, "rate": rate, "runs": runs, **over}
         content["rows"].append({"how": "own", **plain})
         content["tried"].append({**plain, "runs": runs[:1]})
