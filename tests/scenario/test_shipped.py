@@ -39,7 +39,8 @@ def test_it_says_what_it_is_called(file: Path) -> None:
 @BY_FILE
 def test_its_world_can_be_told(file: Path) -> None:
     scenario = load(file)
-    others = 2 + len(scenario.bottlenecks)
+    evaluators = int(scenario.evaluate.when == "during")
+    others = 1 + evaluators + len(scenario.bottlenecks)
     assert len(overview(scenario).devices) == len(scenario.nodes) == demand(scenario).ports - others
 
 
