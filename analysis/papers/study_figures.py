@@ -6,7 +6,7 @@ There are curves of runs, measures along a grid, measures over each other, and b
 import math
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
@@ -69,7 +69,7 @@ def draw(results: Results, spec: FigureSpec, path: Path, prints: Print | None = 
     if spec.zoom:
         low, high = (100 * shares(end) for end in spec.zoom)
         lines += [(spec.rows_of_panels[0], (low, high))]  # type: ignore[list-item]
-    styles = _styles(rows, spec)
+    styles = line_styles(_line(row, spec) for row in rows)
     # a single world has its measures side by side
     beside = len(columns) == 1 and not spec.zoom
     high, wide = (1, len(lines)) if beside else (len(lines), len(columns))
@@ -105,16 +105,6 @@ def _columns(rows: Sequence[Row], spec: FigureSpec) -> Mapping[str, list[Row]]:
     for row in rows:
         found.setdefault(row.world if spec.panels == "worlds" else row.algorithm, []).append(row)
     return found
-
-
-def _styles(rows: Sequence[Row], spec: FigureSpec) -> dict[Hashable, LineStyle]:
-    """Return the style of each line: in containers that of virtual time, but for the dash."""
-    virtual = [replace(row, on="virtual") for row in rows]
-    styles = line_styles(_line(row, spec) for row in virtual)
-    for row, like in zip(rows, virtual, strict=True):
-        if row.in_containers:
-            styles[_line(row, spec)] = styles[_line(like, spec)].twin
-    return styles
 
 
 def _line(row: Row, spec: FigureSpec) -> str:

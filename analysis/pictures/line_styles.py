@@ -28,7 +28,7 @@ DASHES: tuple[tuple[float, ...], ...] = (
 _FIRST_DASHES = (0, 0, 1, 1, 2, 0, 2, 1)
 """Dash of each colour: colours of neighbouring lightness have different ones."""
 _DASHES = 4
-"""Number of dashes of styles; the others are for seeds and for twins."""
+"""Number of dashes of styles; the others are for seeds."""
 _ROUNDS = 20
 """Number of styles of each colour."""
 
@@ -56,7 +56,7 @@ _KNOWN = re.compile(
     re.IGNORECASE,
 )
 
-_RUNTIME = re.compile(r" · (?:docker|virtual)$")
+_RUNTIME = re.compile(r" · (?:docker|virtual)$|, in containers$")
 """End of the name of a setting that was played by both runtimes."""
 
 _APART, _ALL = 0.2, 24
@@ -76,11 +76,6 @@ class LineStyle(NamedTuple):
         """Colour and dash, as keywords of `Axes.plot` and of patches."""
         dash = DASHES[self.dash % len(DASHES)]
         return {"color": self.colour, "linestyle": (0, dash) if dash else "-"}
-
-    @property
-    def twin(self) -> "LineStyle":
-        """The style with another dash, for the same played on another runtime."""
-        return self._replace(dash=self.dash + _DASHES)
 
     def marked(self, points: int, place: int = 0) -> dict[str, Any]:
         """Return the keywords of `Axes.plot` for a line of `points` with a few markers.
