@@ -3,7 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all check compose images data bench fuzz soak lowest layers clean engine base
-.PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune table-overlap table-groups
+.PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune table-tune-fresh
+.PHONY: table-overlap table-groups
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability figures figures-quick
 .PHONY: figures-containers
 
@@ -105,7 +106,10 @@ figure-single-node: $(INSTALLED) data ## measure one core by images lowered and 
 	$(BIN)/python -m tests.benchmarks.single_node --gradients --docs docs
 
 table-tune: $(INSTALLED) data ## compare the tuner's choices with the best of a grid, three fleets (docs/tune.md)
-	$(BIN)/python -m tests.benchmarks.tuned_fleets --docs docs
+	$(BIN)/python -m tests.benchmarks.tuning.tuned_fleets --docs docs
+
+table-tune-fresh: $(INSTALLED) data ## compare the tuner's choices with the best of a grid, 12 random fleets (docs/tune.md)
+	$(BIN)/python -m tests.benchmarks.tuning.fresh_fleets --docs docs
 
 table-overlap: engine $(INSTALLED) data images ## compare schedules in containers with their plans: 15 minutes (docs/papers/cai-2021.md)
 	$(BIN)/python -m tests.benchmarks overlap --docs docs

@@ -1,8 +1,8 @@
 """Tables of docs/tune.md: choices of `emulate tune` beside the exhaustive search, by seed.
 
-They are made from the files `tuning.json` of the tunings, which `tests/benchmarks/tuned_fleets.py`
-plays. A ratio is that of two times with the same seed; the ratio of a fleet is the median of these
-ratios, not the ratio of two medians.
+They are made from the files `tuning.json` of the tunings, which
+`tests/benchmarks/tuning/tuned_fleets.py` plays. A ratio is that of two times with the same seed;
+the ratio of a fleet is the median of these ratios, not the ratio of two medians.
 """
 
 import math

@@ -69,8 +69,8 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
     show_default=True,
     callback=_length,
     metavar="LENGTH",
-    help="Length of a probe of the cold start, for example 20s. In updates: the time that one "
-    "group of all devices takes for them.",
+    help="Length of a probe, the unit of all lengths, for example 20s. In updates: the time that "
+    "one group of all devices takes for them.",
 )
 @click.option(
     "--epoch",
@@ -91,16 +91,20 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
     show_default=True,
     callback=_rates,
     metavar="RATE,…",
-    help="Learning rates of the first grid, and of the baselines that search a grid.",
+    help="Learning rates of the first choice, and of the baselines that search a grid.",
 )
 @click.option(
     "--paper",
     is_flag=True,
-    help="Begin the searches, as in the paper, with the fewest groups whose updates are within "
-    "10 % of the most frequent. Without this option they begin with the groups of the cold start's "
-    "least mean loss over the second half of a final run.",
+    help="Make the first choice by the paper's cold start, and by a search that begins with the "
+    "fewest groups whose updates are within 10 % of the most frequent. Without this option "
+    "successive halving of the whole grid makes it.",
 )
-@click.option("--refine", is_flag=True, help="Probe finer momenta around the best of each grid.")
+@click.option(
+    "--refine",
+    is_flag=True,
+    help="Probe finer momenta around the best of each search, and search before the first epoch.",
+)
 @click.option(
     "--baseline",
     "baselines",
@@ -133,17 +137,17 @@ def tune(
 ) -> None:
     """Choose the number of compute groups, the momentum and the learning rate for FILE.
 
-    Follows Algorithm 1 of Omnivore (Hadjis et al., 2016). A cold start tries one group of all
-    devices first, then more and smaller groups, each with short probes from the initial weights,
-    until more groups do not make updates 10 % more frequent. Then a grid of momenta and rates is
-    probed from the model with the least loss so far, and with its number of groups. While the best
-    momentum is 0, there is too much asynchrony, and the number of groups is halved. With --budget,
-    epochs of training and searches alternate until the budget is spent or stop's score is reached.
+    The first choice is made from the initial weights by successive halving: all numbers of groups,
+    rates and momenta train for a short while, the best quarter of them four times as long, and the
+    best quarter of those four times as long again. The least mean loss over the second half of a
+    trial wins (column `half`, half_loss in the files).
 
-    The score of a probe is the mean of its last ten displayed losses; the loss of every fifth group
-    update is displayed. The final runs of the cold start are compared by the mean of all losses in
-    the second half of their time (column `half`, half_loss in the files); with --paper by their
-    scores. training.batch_size is the mini-batch of a whole group.
+    With --budget, epochs of training and searches alternate until the budget is spent or stop's
+    score is reached, as in Algorithm 1 of Omnivore (Hadjis et al., 2016). A search probes momenta
+    and rates from the newest model. While the best momentum is 0, there is too much asynchrony, and
+    the number of groups is halved. The score of a probe is the mean of its last ten displayed
+    losses; the loss of every fifth group update is displayed. training.batch_size is the mini-batch
+    of a whole group. With --paper the first choice is that of the paper's cold start and a search.
 
     The folder has a run folder for each trial, table.csv with a row for each trial and decision,
     tuning.json, probes.png, and tuned.yaml: the scenario with the choice, and the reasons in its

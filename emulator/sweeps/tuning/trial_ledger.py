@@ -166,7 +166,7 @@ class TrialLedger:
         # a run fails if a gradient is not finite, and if it ended before its first update
         loss = row["loss"] if row["outcome"] == "success" else None
         short = row["stop"] != "diverged" and not row["displayed"]
-        half = None if loss is None else row["half_loss"]
+        half = row["half_loss"] if row["outcome"] == "success" else None
         result = TrialResult(loss, seconds, updates, each, half, short)
         (self.training if trial.kind == "epoch" else self.probes).add(result)
         self._played[trial.label] = finished

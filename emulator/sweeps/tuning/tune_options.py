@@ -57,19 +57,19 @@ class TuneOptions:
     """Choices of the user; the defaults have the proportions of the released code."""
 
     probe: Length = Length(updates=WINDOW)
-    """Length of a probe of the cold start. In updates, it is the time that one group takes for
-    them, so that all settings are compared after equal times."""
+    """Length of a probe, the unit of all lengths. In updates, it is the time that one group takes
+    for them, so that all settings are compared after equal times."""
     epoch: Length | None = None
     """Length of a training epoch; None: 10,000/60 probes."""
     budget: Length | None = None
-    """Probes and training together; None: the cold start and one search, without training."""
+    """Probes and training together; None: the first choice, without training."""
     rates: Sequence[float] = FIRST_RATES
     """Learning rates of the first grid, and of the exhaustive search."""
     refine: bool = False
     """Whether a second pass probes finer momenta around the best one."""
     paper: bool = False
-    """Whether searches begin with the fastest groups, not with those of the cold start's least
-    loss."""
+    """Whether the first choice is that of the released code's cold start and a search from the
+    fastest groups, not that of successive halving."""
     baselines: Sequence[str] = ()
     """Names of the baselines that are played to the scenario's target, for comparison."""
 

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def tune(
     if state.setting is None:
         raise EmulatorError(
             "nothing was chosen: every probe of the first grid diverged or was too short to "
-            "display a loss, or the budget ended before the cold start did: try smaller --rates, a "
+            "display a loss, or the budget ended before the first choice: try smaller --rates, a "
             "longer --probe or a larger --budget"
         )
     comparison = compare(scenario, options, state, journal, ledger)
@@ -122,7 +123,7 @@ class _Tuner:
     ledger: TrialLedger
     state: TuningState
     _unit: float | None = field(default=None, init=False)
-    """Emulated seconds of a probe of the cold start."""
+    """Emulated seconds of a probe."""
     _sync_update: float = field(default=0.0, init=False)
     """Seconds of an update of one group with all devices."""
 
@@ -184,9 +185,13 @@ class _Tuner:
     def _first(self, trial: Trial) -> TrialResult:
         """Play the first trial, and set the unit of time."""
         wanted, devices = self.options.probe, len(self.scenario.nodes)
-        updates = None if wanted.updates is None else wanted.updates * devices
+        updates = seconds = None
+        if wanted.updates is None:
+            seconds = trial.length * (wanted.seconds or 0.0)
+        else:
+            updates = ceil(trial.length * wanted.updates) * devices
         scenario = with_setting(self.scenario, trial.setting)
-        scenario = probe(scenario, seconds=wanted.seconds, updates=updates)
+        scenario = probe(scenario, seconds=seconds, updates=updates)
         (finished,) = self.journal.play([Point(trial.label, scenario)])
         result = self.ledger.trial(trial, finished)
         if not result.updates:
@@ -194,7 +199,8 @@ class _Tuner:
                 f"one group of all devices made no update in a probe of {wanted}: name a longer "
                 "--probe"
             )
-        self._unit, self._sync_update = wanted.seconds or result.seconds, result.update_seconds
+        self._unit = wanted.seconds or result.seconds / trial.length
+        self._sync_update = result.update_seconds
         return result
 
     def _trial(self, trial: Trial) -> TrialResult:

@@ -22,7 +22,7 @@ from analysis.papers.results import Results
 from emulator.sweeps.studies import STUDIES
 from emulator.sweeps.studies.plans import SCHEDULES
 from tests.analysis.facts.test_momentum import asynchronous
-from tests.benchmarks.tuned_fleets import FLEETS
+from tests.benchmarks.tuning.tuned_fleets import FLEETS
 from tests.fakes.runs.handmade_run import update, written
 from tests.layers import ROOT
 from tests.sweeps.tuning.test_tuned_fleets import OURS, PAPER, TRAINED

@@ -1,4 +1,4 @@
-"""The tuner's algorithm against made-up results: its trials, and what it settles on."""
+"""The tuner's algorithm, by the paper's rule, against made-up results: trials and choices."""
 
 from collections.abc import Callable
 
@@ -27,13 +27,14 @@ def drive(
     speeds: dict[int, float],
     epochs: int = 0,
     *,
-    halves: dict[int, float] | None = None,
+    paper: bool = True,
     short: bool = False,
-    **options: bool,
+    refine: bool = False,
+    halves: Loss | None = None,
 ) -> tuple[TuningState, list[Trial], list[str]]:
     """Run the algorithm on as many devices as the largest number of groups in `speeds`.
 
-    `halves` are the losses in the second half of final runs; None: as `loss` has it.
+    `halves` are the losses in the second half of trials; None: as `loss` has it.
     """
     state = TuningState()
     trials: list[Trial] = []
@@ -42,10 +43,10 @@ def drive(
     def result(trial: Trial) -> TrialResult:
         trials.append(trial)
         score = loss(trial)
-        half = score if halves is None else halves[trial.setting.groups]
+        half = halves(trial) if halves else score
         return TrialResult(score, trial.length, 50, speeds[trial.setting.groups], half, short)
 
-    steps = algorithm_one(max(speeds), state, epochs=epochs, **options)
+    steps = algorithm_one(max(speeds), state, epochs=epochs, paper=paper, refine=refine)
     answer: object = None
     while True:
         try:
@@ -107,7 +108,7 @@ def test_more_groups_are_tried_until_the_server_is_saturated() -> None:
 
 def test_groups_are_halved_while_the_best_momentum_is_zero() -> None:
     best = {1: (0.1, 0.9), 2: (0.1, 0.6), 4: (0.1, 0.0), 8: (0.1, 0.0)}
-    state, trials, decisions = drive(best_at(best), LINEAR, paper=True)
+    state, trials, decisions = drive(best_at(best), LINEAR)
     steady = [trial for trial in trials if trial.phase.startswith("steady")]
     assert list(dict.fromkeys(t.setting.groups for t in steady)) == [8, 4, 2]
     assert state.halvings == [8, 4]
@@ -127,7 +128,7 @@ def test_groups_are_not_halved_below_one() -> None:
     def loss(trial: Trial) -> float:
         return best_at(best if "cold" in trial.phase else zero)(trial)
 
-    state, *_ = drive(loss, LINEAR, paper=True)
+    state, *_ = drive(loss, LINEAR)
     assert state.setting == Setting(1, 0.1, 0.0)
     assert state.halvings == [8, 4, 2]
 
@@ -160,7 +161,7 @@ def test_a_grid_that_diverges_throughout_has_too_much_asynchrony() -> None:
             return None
         return best_at(best)(trial)
 
-    state, _, decisions = drive(loss, LINEAR, paper=True)
+    state, _, decisions = drive(loss, LINEAR)
     assert state.halvings == [8]
     assert any(
         "no probe has a loss: too much asynchrony: from g=8 to g=4" in text for text in decisions
@@ -199,22 +200,6 @@ def test_a_second_pass_probes_finer_momenta() -> None:
         groups, rate, momentum = trial.setting
         return abs(momentum - best[groups][1]) + 10 * abs(rate - 0.1) + 1
 
-    state, trials, _ = drive(loss, LINEAR, refine=True, paper=True)
+    state, trials, _ = drive(loss, LINEAR, refine=True)
     assert state.setting == Setting(8, 0.1, 0.5)
     assert len(trials) == len({trial.label for trial in trials})
-
-
-def test_searches_begin_with_the_groups_of_the_least_loss() -> None:
-    best = dict.fromkeys(LINEAR, (0.1, 0.3)) | {1: (0.1, 0.9)}
-    _, trials, decisions = drive(best_at(best), LINEAR)
-    assert {t.setting.groups for t in trials if t.phase.startswith("steady")} == {1}
-    assert "steady 1: begin with g=1: the least loss of the cold start" in decisions
-
-
-@pytest.mark.parametrize(("paper", "groups"), [(False, 4), (True, 1)])
-def test_final_runs_are_compared_over_equal_times(paper: bool, groups: int) -> None:
-    best = dict.fromkeys(LINEAR, (0.1, 0.3)) | {1: (0.1, 0.9)}  # the last ten losses say g = 1
-    halves = {1: 0.5, 2: 0.4, 4: 0.3, 8: 0.6}
-    state, *_ = drive(best_at(best), LINEAR, halves=halves, paper=paper)
-    assert state.cold is not None
-    assert state.cold.chosen.groups == groups

@@ -1,6 +1,6 @@
 """Choices of `emulate tune` beside the exhaustive search, on three fleets with three seeds.
 
-    python -m tests.benchmarks.tuned_fleets [--docs docs] [--out runs/studies/tune]
+    python -m tests.benchmarks.tuning.tuned_fleets [--docs docs] [--out runs/studies/tune]
 
 Tunes each fleet with each seed by both rules, with the baselines, and trains each fleet for two
 epochs. Prints the tables; with `--docs` it puts the tables into FOLDER/tune.md. Takes about two
