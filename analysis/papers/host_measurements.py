@@ -58,6 +58,13 @@ MEASUREMENTS: Mapping[str, Measurement] = {
             "make table-tune",
             "How much slower than the best of a grid are the tuner's choices?",
         ),
+        Measurement(
+            "tune-fresh",
+            "hadjis-2016",
+            "tune.md",
+            "make table-tune-fresh",
+            "How good are the tuner's choices on fleets that had no part in finding its rule?",
+        ),
     )
 }
 """Measurements by name."""
