@@ -1,7 +1,8 @@
 """Tuner: Omnivore's choice of compute groups, momentum and learning rate (`emulate tune`).
 
-Hadjis et al., Omnivore, arXiv 1606.04487, Algorithm 1, with the grids, pruning, tie rule and cold
-start of its released code. `tune(scenario, options, out, view)` plays probes into a folder.
+Hadjis et al., Omnivore, arXiv 1606.04487, Algorithm 1, with the grids, pruning and tie rule of its
+released code. Successive halving makes the first choice, or the released code's cold start.
+`tune(scenario, options, out, view)` plays probes into a folder.
 """
 
 from .grids import Setting
