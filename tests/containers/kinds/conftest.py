@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.containers.conftest import EMULATE, Outcome
-from tests.containers.kinds.fleet import FLEET, LATE
+from tests.containers.kinds.fleet import DILATION, FLEET, LATE
 from tests.containers.kinds.observer import LinkSample, Observer, Sample
 from tests.fakes.virtual_world import played
 
@@ -36,6 +36,12 @@ class Change(NamedTuple):
         return self.before <= planned + late and self.at >= planned - CLOCKS
 
 
+def emulated(look: Sample, zero: float) -> Sample:
+    """Return `look` with its time and its cores as the run counts them: emulated."""
+    quota = None if look.quota is None else look.quota * DILATION
+    return look._replace(at=(look.at - zero) / DILATION, quota=quota)
+
+
 class WatchedRun(Outcome):
     """A finished run in containers, with all that was seen of the containers meanwhile."""
 
@@ -48,12 +54,12 @@ class WatchedRun(Outcome):
         self.files = observer.files
         (start,) = self.said("start")
         self.samples: dict[str, list[Sample]] = {
-            node: [sample._replace(at=sample.at - start["zero"]) for sample in samples]
+            node: [emulated(sample, start["zero"]) for sample in samples]
             for node, samples in observer.samples.items()
         }
         self.links: dict[str, list[LinkSample]] = {
-            node: [sample._replace(at=sample.at - start["zero"]) for sample in samples]
-            for node, samples in observer.links.items()
+            node: [look._replace(at=(look.at - start["zero"]) / DILATION) for look in looks]
+            for node, looks in observer.links.items()
         }
 
     def acts(self, node: str) -> list[tuple[str, float]]:
@@ -127,7 +133,7 @@ def _played(client, folder: Path) -> WatchedRun:
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=270,
         )
     finally:
         observer.end()

@@ -1,11 +1,15 @@
 """A fleet of which each device suffers another fault, as a scenario for both runtimes.
 
-The links delay each message, so a device makes about five updates a second and the host has cores
-to spare. Begins and ends of faults are 0.2 s apart or more: processes that start take time.
+The links delay each message, so a device makes about five updates a second. Fourteen devices boot
+within 16 s besides, which is more than two cores do in time: containers play at half the speed.
+Begins and ends of faults are 0.2 s apart or more: processes that start take time.
 """
 
+DILATION = 2
+"""Real seconds of an emulated one, in containers."""
+
 END = 30.0
-"""Time of the run's end, in seconds."""
+"""Time of the run's end, in emulated seconds."""
 
 OWN = "{up: {delay: 75ms}, down: {delay: 75ms}}"
 NEAR = "{up: {rate: 8mbit, delay: 5ms}, down: {rate: 8mbit, delay: 5ms}}"
@@ -17,6 +21,7 @@ seed: 1
 training: {{dataset: digits, model: digits-mlp, algorithm: adacomp, learning_rate: 0.1}}
 evaluate: {{every: 1000}}
 stop: {{time: {END}s}}
+time: {{dilation: {DILATION}}}
 server: {{durability: update}}
 virtual: {{step: 10ms, boot: 300ms, learner: none}}
 devices:
@@ -108,7 +113,7 @@ DRAWN = {"frail", "hot", "battery"}
 """Devices that draw their faults themselves, or measure when they strike."""
 
 LATE = 0.3
-"""Seconds after its planned time in which an action has to be done."""
+"""Emulated seconds after its planned time in which an action has to be done."""
 
 TAKEN = 1.5
 """The same of memory, which takes processor time that the fleet's other devices want, too."""
