@@ -8,12 +8,13 @@ import numpy as np
 from tests.containers.conftest import Outcome
 
 
-def check(folder):
-    """Check the run of the quickstart in `folder`; a report was made."""
+def check(folder, within):
+    """Check the run of the quickstart in `folder`, which took at most `within` seconds; a report
+    was made."""
     summary = json.loads((folder / "summary.json").read_text())
     run = Outcome({"run": folder, **summary})
     begun = datetime.strptime(folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    assert (folder / "summary.json").stat().st_mtime - begun.timestamp() < 300
+    assert (folder / "summary.json").stat().st_mtime - begun.timestamp() < within
     assert summary["outcome"] == "success" and summary["devices"] == 8
     assert summary["final_accuracy"] >= 0.95
     assert summary["compression_ratio"] >= 70

@@ -7,10 +7,10 @@ import pytest
 from analysis import read
 from tests.containers import quickstart
 from tests.containers.conftest import TINY
-from tests.containers.host_pace import at_most_twice, pace, wait
+from tests.containers.host_pace import pace, wait
 from tests.layers import ROOT
 
-pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(1200)]
 
 QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
 PROMISED = 0.10
@@ -24,9 +24,9 @@ SETTLED = 10
 def both(emulate):
     """Play a scenario in both runtimes: the differences, either run, and the host's pace beside."""
 
-    def play(file):
+    def play(file, *overrides):
         before = wait()
-        done = emulate("compare", "--runtimes", file, "--json", timeout=500)
+        done = emulate("compare", "--runtimes", file, *overrides, "--json", timeout=800)
         result = json.loads(done.stdout)
         beside = pace(result, before, wait())
         docker, virtual = read(result["docker"]), read(result["virtual"])
@@ -39,14 +39,24 @@ def both(emulate):
 
 @pytest.mark.thorough
 def test_the_quickstart(both, emulate):
-    """One play of four minutes: two devices fail, and the runtimes still agree."""
-    at_most_twice(lambda: keeps_its_promises(*both(QUICKSTART), emulate))
+    """One play of four minutes: two devices fail, and the runtimes still agree.
+
+    A host that is too small for the fleet says so in the run, and then plays it at half the speed.
+    """
+    first = both(QUICKSTART)
+    try:
+        keeps_its_promises(*first, emulate, within=300)
+    except AssertionError as missed:
+        print(f"played at half the speed, as the first play missed: {missed}")
+        assert first[1].summary["fidelity"]["reasons"]
+        again = both(QUICKSTART, "--set", "time.dilation=2")
+        keeps_its_promises(*again, emulate, within=600)
 
 
-def keeps_its_promises(difference, docker, virtual, beside, emulate):
+def keeps_its_promises(difference, docker, virtual, beside, emulate, within):
     """Check the README's promises first, then that both runtimes tell the same."""
     emulate("report", docker.folder)
-    quickstart.check(docker.folder)
+    quickstart.check(docker.folder, within)
     assert (docker.folder.parent / "latest").resolve() == virtual.folder.resolve()  # played last
     assert difference["faults"] == 0 and len(virtual.records("kill")) == 1
     assert beside.explains(difference["updates_per_second"], PROMISED), (difference, beside)

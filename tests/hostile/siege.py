@@ -282,7 +282,8 @@ def _attackers(order: Order, plan: Plan, server: ServerProcess, folder: Path) ->
     facts = HONEST[0], MODEL, largest, order.pace, OUTSIDERS, order.seed
     file = folder / "attack.json"
     file.write_bytes(msgspec.json.encode(Attack(server.address, secrets, *facts)))
-    command = [sys.executable, "-m", "tests.hostile.attackers", str(file)]
+    # Attackers are on machines of their own: the cores of this one are the server's first.
+    command = ["nice", "-n", "19", sys.executable, "-m", "tests.hostile.attackers", str(file)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
         try:

@@ -38,6 +38,11 @@ def kernel() -> Path:
     return cache("netem") / "kernel"
 
 
+PATIENCE = 1200.0
+"""Seconds of the host that a machine may take: its own clock counts instructions, and an idle host
+takes two to four minutes for a script."""
+
+
 def lacking() -> str:
     """What is missing to boot the machine, in words; empty if nothing is."""
     tools = ("qemu-system-x86_64", "busybox", "cpio", "tc", "ip", "nft")
@@ -47,7 +52,7 @@ def lacking() -> str:
     return f"needs {', '.join(missing)}: run tests/netem/setup" if missing else ""
 
 
-def boot(script: str, work: Path, patience: float = 240.0) -> str:
+def boot(script: str, work: Path) -> str:
     """Run the module `script` as root of a fresh machine; all that its console said."""
     image = _pack(script, work)
     words = [
@@ -60,7 +65,7 @@ def boot(script: str, work: Path, patience: float = 240.0) -> str:
         *("-append", "console=ttyS0 quiet panic=-1 ipv6.disable_ipv6=1"),
     ]
     done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE
     )
     return done.stdout + done.stderr
 

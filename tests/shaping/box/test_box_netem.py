@@ -14,7 +14,7 @@ from tests.netem.tries import Tries, tried_twice
 pytestmark = [
     pytest.mark.netem,
     pytest.mark.skipif(bool(machine.lacking()), reason=machine.lacking()),
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(2500),  # two machines
 ]
 MEANS = ("netem", "box")
 BOTH = pytest.mark.parametrize("means", MEANS)
@@ -29,7 +29,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Tries[dict[str, Any]]:
 
 def _booted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     work: Path = tmp_path_factory.mktemp("box")
-    console = machine.boot("tests.netem.box_guest", work, patience=540.0)
+    console = machine.boot("tests.netem.box_guest", work)
     lines = [line for line in console.splitlines() if line.startswith(box_guest.MARK)]
     result: dict[str, Any] = {means: {} for means in MEANS}
     for means, key, value in (json.loads(line.removeprefix(box_guest.MARK)) for line in lines):

@@ -15,7 +15,7 @@ from tests.netem.tries import Tries, tried_twice
 pytestmark = [
     pytest.mark.netem,
     pytest.mark.skipif(bool(machine.lacking()), reason=machine.lacking()),
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(2500),  # two machines
 ]
 
 Times = list[tuple[float, float]]
