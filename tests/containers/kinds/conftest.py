@@ -37,9 +37,9 @@ class Change(NamedTuple):
 
 
 def emulated(look: Sample, zero: float) -> Sample:
-    """Return `look` with its time and its cores as the run counts them: emulated."""
+    """Return `look` with its time and its cores as the run counts them: emulated, as `zero` is."""
     quota = None if look.quota is None else look.quota * DILATION
-    return look._replace(at=(look.at - zero) / DILATION, quota=quota)
+    return look._replace(at=look.at / DILATION - zero, quota=quota)
 
 
 class WatchedRun(Outcome):
@@ -58,7 +58,7 @@ class WatchedRun(Outcome):
             for node, samples in observer.samples.items()
         }
         self.links: dict[str, list[LinkSample]] = {
-            node: [look._replace(at=(look.at - start["zero"]) / DILATION) for look in looks]
+            node: [look._replace(at=look.at / DILATION - start["zero"]) for look in looks]
             for node, looks in observer.links.items()
         }
 
