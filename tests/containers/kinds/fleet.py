@@ -6,7 +6,7 @@ Begins and ends of faults are 0.2 s apart or more: processes that start take tim
 """
 
 DILATION = 2
-"""Real seconds of an emulated one, in containers."""
+"""Real seconds of an emulated one, in containers, where a device then has one core at most."""
 
 END = 30.0
 """Time of the run's end, in emulated seconds."""
