@@ -44,6 +44,10 @@ def legend(drawn: Figure, panel: Axes) -> None:
     legend_of(drawn, dict(zip(labels, handles, strict=True)))
 
 
+_LINE = 0.2
+"""Height of a line of a legend, in inches."""
+
+
 def legend_of(drawn: Figure, shown: Mapping[str, Any]) -> None:
     """Draw a legend of the handles `shown` by label below all panels, if they are several."""
     if len(shown) < 2:
@@ -51,6 +55,8 @@ def legend_of(drawn: Figure, shown: Mapping[str, Any]) -> None:
     longest = max(map(len, shown))
     fitting = int(_LETTERS * drawn.get_figwidth()) // (longest + 10)
     columns = max(1, min(len(shown), 4, fitting))
+    lines = math.ceil(len(shown) / columns)
+    drawn.set_figheight(drawn.get_figheight() + _LINE * (lines - 1))  # which panels would lack
     drawn.legend(
         list(shown.values()),
         list(shown),

@@ -27,7 +27,7 @@ from tests.fakes.runs.handmade_run import update, written
 from tests.layers import ROOT
 from tests.sweeps.tuning.test_tuned_fleets import OURS, PAPER, TRAINED
 
-PLAYED = {"omnivore", "reliability"}
+PLAYED = {"hardy-containers", "omnivore", "reliability"}
 """Studies whose results stand on their pages with a verdict. The blocks of the others say that they
 were not played, or hold tables without a verdict."""
 
@@ -113,10 +113,10 @@ def test_headers_of_a_study_are_those_of_its_page(name: str, tmp_path: Path) -> 
     plans(tmp_path)
     worlds = dict.fromkeys(entry.world for entry in STUDIES[name].entries)
     runs = {world: made_up(tmp_path / str(number), world) for number, world in enumerate(worlds)}
-    entries = {(entry.world, entry.name): entry for entry in STUDIES[name].entries}
+    entries = {(entry.world, entry.name, entry.on): entry for entry in STUDIES[name].entries}
     rows = tuple(
-        Row(world, entry, held.rates[0], True, (runs[world],))
-        for (world, entry), held in entries.items()
+        Row(world, entry, held.rates[0], True, (runs[world],), on=on)
+        for (world, entry, on), held in entries.items()
     )
     by_code = headers(made(Results(Study(name, rows, rows, tmp_path)), {}))
     assert by_code
