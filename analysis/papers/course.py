@@ -126,9 +126,9 @@ def _counted(paper: Any, kind: str) -> float:
 
 
 def _measured(run: Run) -> dict[str, Column]:
-    """Return the columns of the records `compression`: those of one update of all devices make one.
+    """Return the columns of the records `compression`: an entry for each measured update.
 
-    A device that crashed counts its updates from its boot, as its records do.
+    An entry is the mean over the devices. A device that crashed counts its updates from its boot.
     """
     records, updates = run.records("compression"), run.records("update")
     if records.empty or updates.empty:

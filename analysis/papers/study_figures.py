@@ -159,7 +159,8 @@ def _curves(shown: _Panel) -> None:
 
 
 def _joined(seeds: Sequence[Mapping[float, tuple[float, float]]]) -> list[Points]:
-    """Return the points of all `seeds` for each number of updates that any of them has."""
+    """Return the points of all `seeds` at each number of updates; a seed that has ended keeps its
+    last point."""
     last: list[tuple[float, float] | None] = [None] * len(seeds)
     found: list[Points] = []
     for updates in sorted({count for seed in seeds for count in seed}):

@@ -113,7 +113,7 @@ def _together(seeds: Sequence[Mapping[str, Any]], score: str) -> dict[str, Any]:
 
 
 def _spread(rows: Iterable[Mapping[str, Any]], column: str) -> tuple[float, float, float] | None:
-    """Return (median, least, most) of `column` over those of `rows` that have it; else None."""
+    """Return median, least and most of `column`, or None if no row has the column."""
     cells = [row[column] for row in rows if column in row]
     numbers = [math.inf if cell is None else cell for cell in cells]
     return (statistics.median(numbers), min(numbers), max(numbers)) if numbers else None

@@ -22,7 +22,7 @@ stop: {time: 25s}
 devices:
   - {name: home, count: 40}
 """
-MANY = 7
+MANY = 6
 """Seconds until forty devices work, at most, over those until four do: a start has a part that no
 device adds to."""
 MIB = 1 << 20
