@@ -365,7 +365,7 @@ def _fidelity(sums: _Sums, shaped: Shaped | None) -> dict[str, Any]:
         reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
     if late := sums.lateness.reason(shaped) if shaped else "":
         reasons.append(late)
-    links = sums.links.rows(short or late, sums.lateness.waits())
+    links = sums.links.rows(short or late, sums.lateness.waits)
     if lines := missed(links):
         reasons.append(lines)
     return {

@@ -398,6 +398,30 @@ def test_waits_of_the_box_within_its_bound_mark_no_run() -> None:
     assert not summary([far], shaped=Shaped("packets", 0.004))["fidelity"]["kept_up"]
 
 
+@pytest.mark.parametrize(
+    ("p99", "reason"),
+    [
+        (9.5e-3, "rate: one in a hundred packets left the box 9.5 ms late or later"),
+        (1.5e-3, "rate: the load of the host does not explain it"),
+    ],
+)
+def test_waits_of_the_box_beyond_a_bucket_explain_a_rate(p99: float, reason: str) -> None:
+    """A bucket holds 2 ms of the rate; what packets wait longer in the box, the link stands still.
+
+    The run is marked all the same: it did not have the rate that was requested.
+    """
+    link = {"what": "link", "at": 10.0, "node": "far", "way": "up", "lasts": 10.0}
+    link |= {"busy": 2.0, "rate": 7.76e6, "requested_rate": 8e6}
+    late = [
+        {"at": 1.0 + n, "what": "lateness", "packets": 99, "p50": 2e-4, "p99": p99, "max": 0.02}
+        for n in (0, 1)
+    ]
+    records = [link, *({**each, "cpu": 0.1} for each in late)]
+    fidelity = summary(records, shaped=Shaped("packets", 0.025))["fidelity"]
+    (row,) = fidelity["links"]
+    assert (row["reason"], fidelity["kept_up"]) == (reason, False)
+
+
 def test_a_link_that_changes_has_the_mean_of_its_requests() -> None:
     """A trace may stand in an outage of 100 bit/s when the run ends."""
     row = _row({"requested_rate": 8e6, "requested_delay": 0.02}, {"requested_rate": 100.0})

@@ -14,7 +14,7 @@ them are judged together (Holm, 1979).
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -236,11 +236,13 @@ class LinkFidelity:
         """Add a record."""
         self.directions.setdefault((record.node, record.way), DirectionSums()).take(record)
 
-    def rows(self, cause: str, waits: str = "") -> list[dict[str, Any]]:
+    def rows(
+        self, cause: str, waits: Callable[[float], str] = lambda _: ""
+    ) -> list[dict[str, Any]]:
         """Return a row for each direction: what was requested and achieved, verdict and reason.
 
         `cause`: why the host may have missed a request; empty if it had nothing to suffer from.
-        `waits`: how late the box was within its bound, which explains delay and jitter alone.
+        `waits`: how late packets left the box, within its bound but by so many seconds or more.
         """
         judged = {place: own.judged() for place, own in self.directions.items()}
         missed = _holm(
@@ -362,14 +364,19 @@ def weighted_median(values: Iterable[tuple[float, float]]) -> float:
 
 
 def _row(
-    node: str, way: str, facts: dict[str, dict[str, Any]], cause: str, waits: str
+    node: str,
+    way: str,
+    facts: dict[str, dict[str, Any]],
+    cause: str,
+    waits: Callable[[float], str],
 ) -> dict[str, Any]:
     verdicts = [each["verdict"] for each in facts.values()]
     row = {"node": node, "way": way, **facts}
     if MISSED in verdicts:
         names = [name for name, each in facts.items() if each["verdict"] == MISSED]
-        if {*names} <= {"delay", "jitter"}:
-            cause = cause or waits
+        if "loss" not in names:  # no wait of the box loses a packet
+            # a late packet is a longer delay, but a bucket makes good a wait that it can hold
+            cause = cause or waits(BUCKET if "rate" in names else WAITS)
         reason = f"{' and '.join(names)}: {cause or 'the load of the host does not explain it'}"
         return {**row, "verdict": MISSED, "reason": reason}
     whys = dict.fromkeys(each["why"] for each in facts.values() if "why" in each)

@@ -76,10 +76,10 @@ class LatenessSums:
             **dropped,
         }
 
-    def waits(self) -> str:
-        """Return in words how late packets left the box, within the bound; empty if on time."""
+    def waits(self, least: float) -> str:
+        """Return in words how late packets left the box; empty if by less than `least` seconds."""
         late = _kept(self._p99)
-        if late < LEAST / 2:
+        if late < least:
             return ""
         return f"one in a hundred packets left the box {1e3 * late:.1f} ms late or later"
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from emulator.log.verdicts.host_shortage import OFTEN, SUBJECT, short_share
+from tests.containers.host_pace import at_most_twice
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
 
 BUSY = """
 # Do a rated and delayed link keep their promise both ways?
@@ -26,6 +27,10 @@ devices:
 def test_a_rated_and_delayed_link_is_kept_both_ways(emulate, tmp_path: Path) -> None:
     """A host with other work may delay packets, and the run then names it as the reason."""
     (tmp_path / "busy.yaml").write_text(BUSY)
+    at_most_twice(lambda: _kept_both_ways(emulate, tmp_path))
+
+
+def _kept_both_ways(emulate, tmp_path: Path) -> None:
     emulate("run", "busy.yaml", "--no-report")
     folder = tmp_path / "runs" / "busy-link" / "latest"
     fidelity = json.loads((folder / "summary.json").read_text())["fidelity"]
