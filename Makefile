@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test test-all check compose images data bench fuzz soak lowest layers clean engine base
-.PHONY: table-adacomp table-residual table-pulls table-byzantine table-tune table-tune-fresh
+.PHONY: table-pulls table-byzantine table-tune table-tune-fresh
 .PHONY: table-overlap table-groups
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability figures figures-quick
 .PHONY: figures-containers
@@ -76,15 +76,13 @@ soak: engine $(INSTALLED) data images ## watch memory, descriptors and files for
 lowest: $(INSTALLED) ## install the lowest versions that pyproject.toml allows, and use them: 2 minutes, 2 GB
 	$(BIN)/python -m tests.installing.fresh_install
 
-table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/papers/hardy-2017.md)
-table-residual: ## compare AdaComp by residuals with dense training, two models (docs/papers/chen-2018.md)
 table-pulls: ## compare pulls of 20 homes: whole models, or only changed parameters (docs/papers/hardy-2017.md)
 table-byzantine: ## compare aggregations of gradients while 4 of 20 devices lie (docs/papers/blanchard-2017.md)
 figure-dynacomm: ## compare schedules of pulls and pushes: four networks, shared links, losses (docs/papers/cai-2021.md)
 figure-omnivore: ## compare compute groups and their momentum, and measure that of asynchrony (docs/papers/hadjis-2016.md)
 figure-reliability: ## compare AdaComp with ASGD when devices crash: accuracy and time (docs/papers/hardy-2017.md)
 # The studies use virtual time and all cores; after an interruption they play the missing runs.
-table-adacomp table-residual table-pulls table-byzantine: table-%: $(INSTALLED) data
+table-pulls table-byzantine: table-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
 figure-dynacomm figure-omnivore figure-reliability: figure-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs

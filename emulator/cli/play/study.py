@@ -99,8 +99,8 @@ def study(
     \b
     emulate study
     emulate study pulls
-    emulate study adacomp --only ASGD --add mine.yaml
-    emulate study adacomp --out runs/again --docs docs
+    emulate study headline --only ASGD --add mine.yaml
+    emulate study headline --out runs/again --docs docs
     emulate study --all --quick --book build/papers.html
     """
     from ...machine.host import Host

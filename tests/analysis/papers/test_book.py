@@ -18,17 +18,17 @@ from tests.layers import ROOT
 
 STUDIES = [name for names in papers().values() for name in names]
 DENSE, SPARSE = training(BETTER, 100, 0), training(BETTER, 1, 2)
-COMMAND = "emulate study adacomp --docs docs"
+COMMAND = "emulate study headline --docs docs"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     entries: dict[Key, list[list[dict]]] = {
         ("200 devices", "ASGD", "0.005"): [DENSE] * 3,
-        ("200 devices", "AdaComp 1 %", "0.1"): [SPARSE] * 3,
+        ("200 devices", "AdaComp 0.5 %", "0.1"): [SPARSE] * 3,
     }
     played_by = {"machine": "bench", "cores": 2, "version": "1.2", "commit": "0123456789abcdef"}
-    return played(tmp_path / "study", "adacomp", entries, played=played_by)
+    return played(tmp_path / "study", "headline", entries, played=played_by)
 
 
 # -- blocks ----------------------------------------------------------------------------------------
@@ -38,18 +38,18 @@ def folder(tmp_path: Path) -> Path:
 def test_a_study_is_published_into_its_page(folder: Path, tmp_path: Path) -> None:
     page, *figures = publish(folder, tmp_path)
     assert page == tmp_path / "papers" / "hardy-2017.md"
-    assert [figure.name for figure in figures] == ["adacomp-bytes.png"]
+    assert [figure.name for figure in figures] == ["headline-pushed.png", "headline-both.png"]
     assert all(figure.read_bytes().startswith(b"\x89PNG") for figure in figures)
     made = block(page, COMMAND)
     assert made
     assert made.startswith(
-        f"## adacomp\n\n**{declared('adacomp').question}**\n\n**Verdict: partly.**"
+        f"## headline\n\n**{declared('headline').question}**\n\n**Verdict: partly.**"
     )
-    pushed = declared("adacomp").claims["pushed"]
+    pushed = declared("headline").claims["paper"]
     assert f"| {pushed.claim} | abstract | not | 25.6 ×; {pushed.reason} |" in made
-    assert "](adacomp-bytes.png)" in made
+    assert "](headline-pushed.png)" in made
     assert made.endswith("played on bench, 2 cores, by version 1.2, commit `0123456789ab`.")
-    assert "learning rates tried with one seed: ASGD 0.005; AdaComp 1 % 0.1" in made
+    assert "learning rates tried with one seed: ASGD 0.005; AdaComp 0.5 % 0.1" in made
     assert "3 seeds" in made
     assert "times of a step: exponential, 1s" in made
     assert "| partly |" in (tmp_path / "papers" / "README.md").read_text()
@@ -63,7 +63,7 @@ def test_the_verdict_is_kept_until_the_study_changes(
         patched.setattr("analysis.papers.judge", lambda results: pytest.fail("judged again"))
         assert verdict(folder) == "partly"
     note = folder / "study.json"
-    note.write_text(note.read_text().replace("AdaComp 1 %", "AdaComp 2 %"))
+    note.write_text(note.read_text().replace("AdaComp 0.5 %", "AdaComp 2 %"))
     assert verdict(folder) == "not"
     (folder / "verdict.json").write_text("{")
     assert verdict(folder) == "not"
@@ -79,7 +79,7 @@ def test_text_around_the_blocks_stays(folder: Path, tmp_path: Path) -> None:
     text = page.read_text()
     assert text.startswith("# By hand\n\n<!-- made by")
     assert "<!-- to here -->\n\nAfter.\n" in text
-    assert text.count("## adacomp") == 1
+    assert text.count("## headline\n") == 1
     assert "Former." not in text
 
 
@@ -105,8 +105,8 @@ def test_a_quick_study_says_so(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_figures_for_print_stand_beside_those_of_the_page(folder: Path, tmp_path: Path) -> None:
     publish(folder, tmp_path, Print(("pdf", "svg"), 3.3, 8))
-    names = {path.name for path in (tmp_path / "papers").glob("adacomp-bytes.*")}
-    assert names == {"adacomp-bytes.png", "adacomp-bytes.pdf", "adacomp-bytes.svg"}
+    names = {path.name for path in (tmp_path / "papers").glob("headline-pushed.*")}
+    assert names == {"headline-pushed.png", "headline-pushed.pdf", "headline-pushed.svg"}
 
 
 def test_a_folder_without_a_finished_study_is_refused(tmp_path: Path) -> None:

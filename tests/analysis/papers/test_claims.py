@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
         ("many", "ASGD", "0.1"): [DENSE] * 3,
         ("many", "AdaComp", "0.1"): [POOR] * 3,
     }
-    return played(tmp_path, "adacomp", entries)
+    return played(tmp_path, "headline", entries)
 
 
 RATIO = Values("pushed to 97%", "AdaComp", "ASGD")
@@ -49,7 +49,7 @@ def late(tmp_path: Path) -> Path:
         ("few", "ASGD", "0.1"): [DENSE, *[training(GOOD[:2], 100, 0)] * 2],
         ("few", "AdaComp", "0.1"): [SPARSE] * 3,
     }
-    return played(tmp_path, "adacomp", entries)
+    return played(tmp_path, "headline", entries)
 
 
 def test_a_ratio_to_an_entry_that_never_arrives_is_a_lower_bound(late: Path) -> None:
@@ -122,7 +122,7 @@ def grid(tmp_path: Path) -> Path:
         ("w", "AdaComp, c = 1%", "0.1"): [SPARSE],
         ("w", "AdaComp, c = 0.1%", "0.1"): [POOR],
     }
-    return played(tmp_path, "adacomp", entries)
+    return played(tmp_path, "headline", entries)
 
 
 def test_a_sequence_along_a_grid(grid: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_sequence_along_the_worlds(folder: Path) -> None:
 
 
 def test_the_paper_of_adacomp_is_judged_by_its_runs(folder: Path) -> None:
-    names = list(declared("adacomp").claims)
+    names = list(declared("headline").claims)
     found = judge(Results(open_study(folder)))
     assert len(found) == len(names)
     assert total(found) == "not"

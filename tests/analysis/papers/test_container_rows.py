@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
         ("w", "AdaComp", "0.1"): [SPARSE] * 3,
         ("w", "AdaComp, in containers", "0.1"): [slower(training(GOOD, 1, 2), 1.2)],
     }
-    return played(tmp_path, "adacomp", entries)
+    return played(tmp_path, "headline", entries)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_claim_on_the_difference_is_judged_by_the_rows_in_containers(
 
 
 def test_a_difference_without_containers_bears_out_nothing(tmp_path: Path) -> None:
-    results = Results(open_study(played(tmp_path, "adacomp", {("w", "ASGD", "0.1"): [DENSE]})))
+    results = Results(open_study(played(tmp_path, "headline", {("w", "ASGD", "0.1"): [DENSE]})))
     of = Values("seconds", "ASGD", as_="difference")
     found = claims._judge(results, Claim("alike", "all-within", of=of, bound=1), of)
     assert (found.verdict, found.measured) == ("not", "nothing was measured")
@@ -115,7 +115,7 @@ def test_a_measure_along_a_grid_has_a_line_for_each_runtime(folder: Path, drawn)
 
 def test_a_style_without_virtual_time_is_drawn_too(tmp_path: Path) -> None:
     entries: dict[Key, list[Records]] = {("w", "ASGD, in containers", "0.1"): [DENSE]}
-    results = Results(open_study(played(tmp_path, "adacomp", entries)))
+    results = Results(open_study(played(tmp_path, "headline", entries)))
     study_figures.draw(results, FigureSpec("made-up", "curves"), tmp_path / "made-up.png")
     assert (tmp_path / "made-up.png").is_file()
 

@@ -34,7 +34,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Reader:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     runs = [training(BETTER, 1, 2), training(GOOD, 1, 2)]
-    return played(tmp_path, "adacomp", {("w", "ASGD", "0.1"): runs})
+    return played(tmp_path, "headline", {("w", "ASGD", "0.1"): runs})
 
 
 def plain(folder: Path) -> str:

@@ -100,3 +100,16 @@ def test_a_shipped_file_asks_a_question_and_has_results(name: str) -> None:
     worlds |= {world for table in found.tables for world in table.worlds or ()}
     worlds |= {world for figure in found.figures for world in figure.worlds or ()}
     assert worlds <= {entry.world for entry in STUDIES[name].entries}
+
+
+@pytest.mark.parametrize("name", [name for names in papers().values() for name in names])
+def test_pushed_bytes_never_stand_alone_in_a_table(name: str) -> None:
+    """A table by models of bytes, which describe pushes, says that pulls are not in it."""
+    for table in declared(name).tables:
+        if "pulls are not in it" in table.title:
+            continue
+        columns = {column for _, column in table.measures()}
+        for column in (each for each in columns if "pushed" in each):
+            ways = ("pulled", "both") if column.startswith("pushed") else ("both",)
+            missing = {column.replace("pushed", way) for way in ways} - columns
+            assert not missing, (table.title, column)

@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
         ("few", "AdaComp, c = 1%", "0.1"): [SPARSE, LOST],
         ("many", "ASGD", "0.1"): [DENSE],
     }
-    return played(tmp_path, "adacomp", entries)
+    return played(tmp_path, "headline", entries)
 
 
 @pytest.fixture

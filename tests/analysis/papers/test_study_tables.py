@@ -28,7 +28,7 @@ def test_costs_and_how_many_times_fewer(tmp_path: Path) -> None:
         ("w", "ASGD", "0.1"): [DENSE] * 3,
         ("w", "AdaComp 1 %", "0.2"): [SPARSE, SPARSE, training(GOOD, 1, 2)],
     }
-    made = tables(played(tmp_path, "adacomp", entries))
+    made = tables(played(tmp_path, "headline", entries))
     # 20 and 30 updates of 410 bytes; of 4 for the value, 2 for the index and 10 besides; a pull of
     # 700 bytes before each update
     assert [line[2:] for line in cells(made, "ASGD")[:2]] == [
@@ -50,7 +50,7 @@ def test_a_target_that_most_seeds_missed_is_never(tmp_path: Path) -> None:
         ("w", "ASGD", "0.1"): [DENSE] * 3,
         ("w", "AdaComp 1 %", "0.1"): [missed, missed, SPARSE],
     }
-    made = tables(played(tmp_path, "adacomp", entries))
+    made = tables(played(tmp_path, "headline", entries))
     assert cells(made, "AdaComp 1 %")[1][2:] == ["never", "never", "–", "never", "never", "–"]
 
 
@@ -59,7 +59,7 @@ def test_byte_models_charge_no_dense_update_for_indices(tmp_path: Path) -> None:
         ("w", "ASGD", "0.1"): [DENSE],
         ("w", "AdaComp 1 %", "0.1"): [SPARSE],
     }
-    made = tables(played(tmp_path, "adacomp", entries))
+    made = tables(played(tmp_path, "headline", entries))
     # 400 bytes over 4; over 6 and a count for its only block; over 8; over 12
     assert cells(made, "AdaComp 1 %")[2] == ["25.6", "100", "40", "50", "33.3"]
 
@@ -69,7 +69,7 @@ def test_worlds_are_named_where_there_are_several(tmp_path: Path) -> None:
         ("50 devices", "ASGD", "0.1"): [DENSE],
         ("200 devices", "ASGD", "0.1"): [DENSE],
     }
-    made = tables(played(tmp_path, "adacomp", entries))
+    made = tables(played(tmp_path, "headline", entries))
     assert cells(made, "50 devices: ASGD")
     assert cells(made, "200 devices: ASGD")
 
@@ -82,11 +82,13 @@ def test_compression_by_kind_of_layer_in_parts_of_a_run(tmp_path: Path) -> None:
         ("CNN", "dense", "0.1"): [DENSE] * 3,
         ("CNN", "adacomp-residual", "0.1"): [packed] * 3,
     }
-    made = tables(played(tmp_path, "residual", entries))
-    accuracy, traffic = cells(made, "adacomp-residual")
+    made = tables(played(tmp_path / "accuracy", "accuracy", entries))
+    (accuracy,) = cells(made, "adacomp-residual")
     assert accuracy[1:3] == ["95.83 % (95.83 % – 95.83 %)", "−1.95 points"]
     # 50 pulls of 700 bytes; 50 pushes of 410 and of 16
-    assert traffic == ["800 B", "25.6", "35 kB", "35.8 kB", "1.55"]
+    assert accuracy[5:] == ["800 B", "25.6", "35 kB", "35.8 kB", "1.55"]
+    assert one_sided(made) == []
+    made = tables(played(tmp_path / "rates", "rates", entries))
     # by the summary 100 bytes a dense update; the first two fifths send four times as much
     (conv,) = cells(made, "adacomp-residual, conv")
     assert conv == ["25", "25", "47.1", "100", "100", "100"]
@@ -124,6 +126,6 @@ def test_a_run_that_diverged_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["10%", "0.5%"])
 def test_a_point_of_a_grid_is_named_once(tmp_path: Path, value: str) -> None:
     entry = f"AdaComp, c = {value}"
-    folder = played(tmp_path, "adacomp", {("w", entry, "0.1"): [SPARSE]})
+    folder = played(tmp_path, "headline", {("w", entry, "0.1"): [SPARSE]})
     (row,) = open_study(folder).rows
     assert (row.name, row.algorithm, row.over) == (entry, "AdaComp", (("c", value),))
