@@ -23,6 +23,9 @@ from ...world.laws import Fixed, LogNormal
 PROCESSOR = Path("/proc/cpuinfo")
 DIGITS = 3
 """Significant digits of every figure: more than a second measurement would confirm."""
+_STEPS = "2"
+"""Number in the names of files, to be raised when the code of a step becomes faster or slower: what
+was measured before is then measured anew."""
 
 
 @dataclass(frozen=True)
@@ -214,12 +217,12 @@ def _keep(file: Path, plain: dict[str, Any]) -> Path:
 
 
 def _file(host: str, processor: str, model: str, batch_size: int, codec: str) -> Path:
-    digest = sha256("\0".join((host, processor, codec)).encode()).hexdigest()[:12]
+    digest = sha256("\0".join((host, processor, codec, _STEPS)).encode()).hexdigest()[:12]
     return cache("calibration", f"{model}-{batch_size}-{digest}.json")
 
 
 def _layers_file(host: str, processor: str, model: str, batch_size: int) -> Path:
-    digest = sha256("\0".join((host, processor)).encode()).hexdigest()[:12]
+    digest = sha256("\0".join((host, processor, _STEPS)).encode()).hexdigest()[:12]
     return cache("calibration", f"layers-{model}-{batch_size}-{digest}.json")
 
 

@@ -1,6 +1,7 @@
 """The exported graphs, run through the C library, against TensorFlow's own Python package."""
 
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -352,3 +353,24 @@ def test_a_thousand_gradients_leave_nothing_behind(device: Any) -> None:
     assert device("digits-mlp", 1) > 0
     few, many = (device("digits-mlp", steps) for steps in (20, 1020))
     assert 0 < many < few + 8 * 1024  # the gradients alone would be 67 MiB
+
+
+@pytest.mark.parametrize(("asked", "found"), [(None, 1), ("0", 0)])
+def test_onednn_is_on_unless_the_environment_says_no(asked: str | None, found: int) -> None:
+    """Whatever TensorFlow would choose on this processor."""
+    code = (
+        "import ctypes\n"
+        "from emulator.learning.learners import capi\n"
+        "capi.library()\n"
+        "framework = ctypes.CDLL(str(capi.folder() / capi.FRAMEWORK), mode=ctypes.RTLD_LOCAL)\n"
+        "asked = framework._ZN10tensorflow12IsMKLEnabledEv\n"
+        "asked.restype = ctypes.c_bool\n"
+        "print(int(asked()))\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "TF_ENABLE_ONEDNN_OPTS"}
+    if asked is not None:
+        environment["TF_ENABLE_ONEDNN_OPTS"] = asked
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{found}\n"
