@@ -12,7 +12,8 @@ import pytest
 from emulator.errors import HostError
 from emulator.scenario import Scenario
 from emulator.sweeps import Point, Standing, pool, sweep
-from emulator.sweeps.point_note import NOTE
+from emulator.sweeps.deciding_code import deciding_code
+from emulator.sweeps.point_note import NOTE, write_note
 from emulator.sweeps.point_process import PLAYERS, SCENARIO
 from emulator.sweeps.studies import STUDIES
 from tests.fakes.sweeps.made_up_play import HANGS
@@ -174,6 +175,23 @@ def test_without_an_engine_studies_in_containers_are_left_out_and_named(
     assert line.startswith("emulate: not played, as they need containers: ")
     assert all(name in line for name in CONFIRMED)
     assert line.endswith("no Docker engine answers at /var/run/docker.sock")
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_without_an_engine_a_finished_study_is_left_out_only_if_other_code_played_it(
+    emulate: Emulate, no_engine: list[str], tmp_path: Path, other: bool
+) -> None:
+    name = "hardy-containers"
+    study = tmp_path / "runs" / "studies" / name
+    run = study / "points" / "one"
+    run.mkdir(parents=True)
+    code = deciding_code()
+    write_note(run, "one", "digest", {**code, "modules": "before"} if other else code, {})
+    (study / "study.json").write_text(json.dumps({"rows": [{"runs": ["points/one"]}], "tried": []}))
+    said = emulate("study", "--all")
+    assert said.code == 0
+    (line,) = (line for line in said.err.splitlines() if "as they need containers" in line)
+    assert (name not in no_engine, name in line) == (other, other)
 
 
 def test_a_study_in_containers_that_is_named_is_refused_without_an_engine(

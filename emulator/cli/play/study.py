@@ -179,13 +179,13 @@ def _playable(studies: "dict[Path, Study]", *, every: bool) -> "dict[Path, Study
     Without an engine, those with missing runs in containers are left out and named if `every`
     study is asked for. Raises HostError otherwise.
     """
-    from ...sweeps.studies import points_played
+    from ...sweeps.studies import points_to_play
 
-    waiting = {}
-    for folder, each in studies.items():
-        played, of_all = points_played(each, folder)
-        if each.in_containers and played < of_all:
-            waiting[folder] = each
+    waiting = {
+        folder: each
+        for folder, each in studies.items()
+        if each.in_containers and points_to_play(each, folder)
+    }
     if not waiting:
         return studies
     from ...runtimes.docker.play_containers import require

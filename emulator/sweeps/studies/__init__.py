@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...machine.shipped_files import study_files
 from .entries import Entry, Study
-from .play_study import play, points_played
+from .play_study import play, points_played, points_to_play
 from .study_file import read_study
 
 STUDIES: Mapping[str, Study] = {name: read_study(file) for name, file in study_files().items()}
@@ -34,4 +34,4 @@ def chosen(
     return study.smaller() if quick else study
 
 
-__all__ = ["STUDIES", "Entry", "Study", "chosen", "play", "points_played"]
+__all__ = ["STUDIES", "Entry", "Study", "chosen", "play", "points_played", "points_to_play"]

@@ -6,7 +6,7 @@ The other seeds of an entry begin as soon as its own rates are played.
 import json
 import platform
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,9 @@ from ...log.lines import parse
 from ...log.records import EvaluationRecord, StopRecord
 from ...runs.results import write_json
 from .. import Finished, Point, SweepView
+from ..deciding_code import Code, code_of, deciding_code
 from ..point_note import NOTE as POINT_NOTE
+from ..point_note import DamagedError, read_note
 from ..pool import play_batches
 from ..preparation import warned
 from ..sweep_folder import take
@@ -76,8 +78,32 @@ def points_played(study: Study, out: Path) -> tuple[int, int]:
         runs = {run for key in ("rows", "tried") for row in rows[key] for run in row["runs"]}
     except (OSError, ValueError, LookupError, TypeError):
         count = sum(len(entry.rates) + entry.seeds - 1 for entry in study.entries)
-        return sum(1 for _ in out.glob(f"points/*/{POINT_NOTE}")), count
+        return sum(1 for _ in _notes(out)), count
     return len(runs), len(runs)
+
+
+def points_to_play(study: Study, out: Path) -> int:
+    """Return how many points of `study` its folder `out` lacks or has damaged or by other code.
+
+    The number is that of `points_played` for a study that is not played yet.
+    """
+    played, of_all = points_played(study, out)
+    now = deciding_code()
+    return of_all - played + sum(not _of_code(note.parent, now) for note in _notes(out))
+
+
+def _of_code(folder: Path, code: Code) -> bool:
+    """Return whether the point in `folder` has a sound note, and was played by this `code`."""
+    try:
+        note = read_note(folder)
+    except DamagedError:
+        return False
+    return note is not None and code_of(note) == code
+
+
+def _notes(out: Path) -> Iterator[Path]:
+    """Yield the notes of the points in the folder `out` of a study."""
+    yield from out.glob(f"points/*/{POINT_NOTE}")
 
 
 class _StudyBatch:
