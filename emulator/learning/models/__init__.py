@@ -11,7 +11,7 @@ from .digits_softmax import DIGITS_SOFTMAX
 from .mnist_cnn import MNIST_CNN
 from .mnist_lenet import MNIST_LENET
 from .mnist_mlp import MNIST_MLP
-from .mnist_resnet import MNIST_RESNET
+from .resnet import MNIST_RESNET
 from .mnist_softmax import MNIST_SOFTMAX
 from .mnist_vgg import MNIST_VGG
 from .own_model import DESCRIPTION, ModelSource, OwnModel
