@@ -61,7 +61,7 @@ compose: engine $(INSTALLED) data images ## play the smallest scenario by hand, 
 images: engine $(INSTALLED) base ## build the image that every container runs from
 	@$(BIN)/emulate images
 
-data: $(INSTALLED) ## get the data sets: MNIST, Fashion-MNIST, digits and sentences
+data: $(INSTALLED) ## get the data sets: MNIST, Fashion-MNIST, digits, shapes and sentences
 	@$(BIN)/emulate data
 
 bench: engine $(INSTALLED) data images ## measure updates per second, plain and encrypted, beside their upper bounds

@@ -208,6 +208,11 @@ def made_up_texts(name: str) -> str:
     return f"sentences/{name}"
 
 
+def made_up_pictures(name: str) -> str:
+    """Name the stream of the pictures of part `name` of the generated pictures."""
+    return f"shapes/{name}"
+
+
 def made_up_examples() -> str:
     """Name the stream of the examples that tell whether an own model returns probabilities."""
     return "outputs"

@@ -22,6 +22,7 @@ NAMES = {
     "7/server/work": chance.work(7, "server"),
     "randomk/00ff": chance.random_k(b"\x00\xff"),
     "sentences/train": chance.made_up_texts("train"),
+    "shapes/train": chance.made_up_pictures("train"),
     "outputs": chance.made_up_examples(),
     "expected/1000": chance.expected_gradient(1000),
     "expected/1000/codec": chance.expected_codec(1000),

@@ -1,4 +1,4 @@
-"""How fast a model learns MNIST on one core, by plain SGD without a network:
+"""How fast a model learns the first data set that fits, on one core, by plain SGD without a network:
 `python -m tests.benchmarks.learning mnist-vgg [STEPS] [RATE] [BATCH]`."""
 
 import sys
@@ -17,7 +17,9 @@ SEED, CHUNK = 0, 100
 
 def measure(name: str, steps: int, rate: float, size: int) -> dict[str, Any]:
     """Test accuracy after so many steps, CPU seconds of all, and milliseconds of the median."""
-    data, theta = datasets.load("mnist"), models.find(name).initial(SEED)
+    model = models.find(name)
+    fitting = (each.name for each in datasets.DATASETS.values() if model.task.takes(each.task))
+    data, theta = datasets.load(next(fitting)), model.initial(SEED)
     batches = Batches(data.train, size, f"{SEED}/learning")
     learner, cpu = GraphLearner(exported(name)), []
     for _ in range(steps):

@@ -77,6 +77,19 @@ DIGITS = Description(
     },
 )
 
+SHAPES = Description(
+    "shapes",
+    Task("images", (32, 32, 3), classes=10),
+    scale=255,
+    sizes={"train": 10_000, "test": 2000},
+    digests={
+        "train-images": "803e9084b6f6cf05378506da15274d3d685c1de3b47b62003f8c3d1edbe6f043",
+        "train-labels": "021a9e8cb0e8ac671d55dfe9eadb15ff53fef6b8b08656f420863d181727041a",
+        "test-images": "6cf9a422833c7f36e5fba9b6021e5d8b8a6863a5bbeb046c95a4bc2321505471",
+        "test-labels": "1e7f5d47947fcbf65123c7a7568ac05575c30e4ca33fa2073152e5f7c7b721f8",
+    },
+)
+
 SENTENCES = Description(
     "sentences",
     Task("texts", (50,), classes=32),
@@ -90,7 +103,7 @@ SENTENCES = Description(
     },
 )
 
-DATASETS = {dataset.name: dataset for dataset in (MNIST, FASHION_MNIST, DIGITS, SENTENCES)}
+DATASETS = {dataset.name: dataset for dataset in (MNIST, FASHION_MNIST, DIGITS, SHAPES, SENTENCES)}
 
 
 def find(name: str) -> Description:

@@ -6,9 +6,19 @@ from dataclasses import dataclass
 
 from ...errors import DataError
 from .archives import Files, Unavailable
-from .catalog import SENTENCES, SETS, Description, find
-from .formats import DIGITS, IDX, TEXTS, Arrays, read_digits, read_idx, read_texts
+from .catalog import SENTENCES, SETS, SHAPES, Description, find
+from .formats import (
+    DIGITS,
+    IDX,
+    TEXTS,
+    Arrays,
+    read_digits,
+    read_idx,
+    read_shapes,
+    read_texts,
+)
 from .grammar import Grammar
+from .shapes import Drawing
 from .sources import Debian, Npm, Source, Web, Wheel
 from .store import folder, load, mismatch, save
 
@@ -37,6 +47,7 @@ ORIGINS = {
         ),
     ),
     "digits": Origin(DIGITS, read_digits, (Wheel("scikit-learn", "sklearn"),)),
+    "shapes": Origin(SHAPES.parts, read_shapes, (Drawing(SHAPES.sizes),)),
     "sentences": Origin(
         TEXTS,
         read_texts,

@@ -1,12 +1,13 @@
 """File formats of the data sets, read into four arrays of bytes."""
 
+import math
 import struct
 from typing import TypeAlias
 
 import numpy as np
 
 from .archives import Files, Unavailable
-from .catalog import SENTENCES
+from .catalog import SENTENCES, SHAPES
 from .examples import Bytes
 
 Arrays: TypeAlias = dict[str, Bytes]
@@ -67,6 +68,17 @@ def read_digits(files: Files) -> Arrays:
     for part, rows in (("train", table[~test]), ("test", table[test])):
         arrays[f"{part}-images"] = rows[:, :-1].reshape(-1, 8, 8)
         arrays[f"{part}-labels"] = rows[:, -1]
+    return arrays
+
+
+def read_shapes(files: Files) -> Arrays:
+    """Read bytes without any header, of the shapes in the catalogue. Raises Unavailable."""
+    arrays: Arrays = {}
+    for part in SHAPES.parts:
+        values = np.frombuffer(files[part], np.uint8)
+        if values.size != math.prod(SHAPES.shape(part)):
+            raise Unavailable(f"{part} holds {values.size} bytes, not {SHAPES.shape(part)}")
+        arrays[part] = values.reshape(SHAPES.shape(part))
     return arrays
 
 

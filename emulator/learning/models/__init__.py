@@ -11,10 +11,11 @@ from .digits_softmax import DIGITS_SOFTMAX
 from .mnist_cnn import MNIST_CNN
 from .mnist_lenet import MNIST_LENET
 from .mnist_mlp import MNIST_MLP
-from .resnet import MNIST_RESNET
+from .mnist_resnet import MNIST_RESNET
 from .mnist_softmax import MNIST_SOFTMAX
 from .mnist_vgg import MNIST_VGG
 from .own_model import DESCRIPTION, ModelSource, OwnModel
+from .shapes_resnet import SHAPES_RESNET
 
 _ALL = (
     MNIST_CNN,
@@ -25,6 +26,7 @@ _ALL = (
     MNIST_SOFTMAX,
     DIGITS_MLP,
     DIGITS_SOFTMAX,
+    SHAPES_RESNET,
     CHAR_LSTM,
 )
 MODELS = {model.name: model for model in _ALL}

@@ -31,7 +31,7 @@ class ForwardPass(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """A classifier of small grey images or of characters. Loading it does not import TensorFlow."""
+    """A classifier of small images or of characters. Loading it does not import TensorFlow."""
 
     name: str
     task: Task

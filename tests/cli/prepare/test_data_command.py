@@ -86,7 +86,7 @@ def test_a_device_without_an_example_is_named(emulate: Emulate, file: Path) -> N
         ),
         (("own.npz", "--split", "owners"), "training.split: owners goes by the owner of an exa"),
         (("other.npz",), "other.npz: cannot be read: No such file or directory"),
-        (("own.txt",), "'own.txt' is not mnist or fashion-mnist or digits or sentences, and no pa"),
+        (("own.txt",), "'own.txt' is not mnist or fashion-mnist or digits or shapes or sentences,"),
         (("own.npz", "mnist"), "one NAME or FILE is shown at a time, not 2"),
         (("own.npz", "--figure", "a.jpg"), "'a.jpg' must end in .png"),
         (("digits", "--set", "scale=3"), "--set and --again are for data of your own"),

@@ -54,7 +54,7 @@ def keras(model: Model, theta: np.ndarray) -> Any:
     """The model once more, from Keras' own layers."""
     import tensorflow as tf
 
-    if model.name == "mnist-resnet":
+    if model.name.endswith("-resnet"):
         return residual(model, theta)
     network = tf.keras.Sequential([tf.keras.Input((math.prod(model.task.shape),))])
     if model.task.inputs == "texts":
@@ -81,8 +81,9 @@ def residual(model: Model, theta: np.ndarray) -> Any:
         # Keras pads an even image below and to the right of it, as TensorFlow does
         return layers.Conv2D(filters, 3, strides=stride, padding="same")(x)
 
-    x = entered = tf.keras.Input((784,))
-    x = layers.ReLU()(convolve(layers.Reshape((28, 28, 1))(x), 16))
+    x = entered = tf.keras.Input((model.task.values,))
+    shape = (*model.task.shape, 1)[:3]
+    x = layers.ReLU()(convolve(layers.Reshape(shape)(x), 16))
     for filters in (16, 32, 64):
         for _ in range(3):
             added = filters - x.shape[-1]
@@ -146,7 +147,7 @@ def test_the_gradient_is_the_slope_of_the_loss(name: str) -> None:
     theta, (x, y) = model.initial(0), batch(model, 10)
     learner = GraphLearner(exported(name))
     gradient, _ = learner.gradient(theta, x, y)
-    length = 0.005 if name == "mnist-resnet" else 0.02  # a deep loss has many bends
+    length = 0.005 if name.endswith("-resnet") else 0.02  # a deep loss has many bends
     for variable, at in model.layout:
         step = np.zeros_like(theta)
         step[at] = gradient[at] + rng.normal(size=variable.size) * gradient[at].std()

@@ -21,6 +21,7 @@ SIZES = {
     "mnist-softmax": (7_850, 2),
     "digits-mlp": (17_226, 6),
     "digits-softmax": (650, 2),
+    "shapes-resnet": (309_354, 40),
     "char-lstm": (218_144, 8),
 }
 KINDS = {
@@ -32,6 +33,7 @@ KINDS = {
     "mnist-softmax": ["dense"],
     "digits-mlp": ["dense"] * 3,
     "digits-softmax": ["dense"],
+    "shapes-resnet": ["conv"] * 19 + ["dense"],
     "char-lstm": ["recurrent", "recurrent", "dense"],
 }
 """Of each layer's weights."""
@@ -132,7 +134,7 @@ def test_others_begin_as_glorot_proposes(name: str) -> None:
             assert start[at].std() == pytest.approx(spread, rel=0.05)
 
 
-@pytest.mark.parametrize("name", ["mnist-vgg", "mnist-resnet"])
+@pytest.mark.parametrize("name", ["mnist-vgg", "mnist-resnet", "shapes-resnet"])
 def test_deep_ones_begin_as_he_proposes(name: str) -> None:
     """And the ends of nine residual blocks with a third of it."""
     model = models.find(name)
@@ -141,7 +143,7 @@ def test_deep_ones_begin_as_he_proposes(name: str) -> None:
         if variable.kind == "bias":
             assert not start[at].any()
         else:
-            ends_block = name == "mnist-resnet" and variable.layer in range(2, 19, 2)
+            ends_block = name != "mnist-vgg" and variable.layer in range(2, 19, 2)
             spread = np.sqrt(2 / math.prod(variable.shape[:-1])) / (3 if ends_block else 1)
             assert start[at].std() == pytest.approx(spread, rel=0.1)  # the first one has 144
 
@@ -183,6 +185,7 @@ BEFORE_DENSE = {
     "mnist-lenet": (2, 4 * 4 * 50),
     "mnist-vgg": (9, 2 * 2 * 128),
     "mnist-resnet": (19, 7 * 7 * 64),
+    "shapes-resnet": (19, 8 * 8 * 64),
     "char-lstm": (2, 50 * 128),
 }
 

@@ -18,7 +18,8 @@ from tests.fakes.small_scenario import mistakes, small
         (
             "dataset: digits",
             "dataset: digts",
-            "'digts' (did you mean 'digits'?) is not mnist or fashion-mnist or digits or sentences",
+            "'digts' (did you mean 'digits'?) is not mnist or fashion-mnist or digits or shapes or "
+            "sentences",
         ),
         (
             "dataset: digits",
