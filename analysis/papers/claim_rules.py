@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import mean, median
+from statistics import mean
 from typing import Any
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not"
@@ -86,15 +86,6 @@ def paired_ratios(values: Sequence[float], bases: Sequence[float]) -> list[float
     not a number where both are.
     """
     return [value / base for value, base in zip(values, bases, strict=True)]
-
-
-def median_at_most(ratios: Sequence[float], bound: float) -> bool:
-    """Return whether the median of `ratios` is at most `bound`; each must be a number.
-
-    Infinite ratios count as large ones.
-    """
-    known = bool(ratios) and not any(map(math.isnan, ratios))
-    return known and median(ratios) <= bound
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,16 @@ Each seed's tuning makes a choice; its ratio is the time of the choice over the 
 setting of the grid.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from ..quantities import percent
-from .claim_rules import all_at_most, median_at_most, word
+from .claims import Judged
+from .declaration import Claim
+from .host_measurements import judge_values
 from .markdown import table
+from .tuned_fleets import middle, named, ratio_words
 
 NEAR, FAR, CHEAP = 1.10, 1.5, 0.2
 """Largest median and largest single ratio, and largest cost of the probes over that of the
@@ -27,6 +29,7 @@ Choice = tuple[int, float, float]
 class Tuned:
     """The tuning of a fleet with one seed."""
 
+    seed: int
     choice: Choice
     seconds: float
     """Emulated seconds of all probes."""
@@ -64,41 +67,54 @@ class FreshFleet:
         tunings = zip(self.rules[rule], self.exhaustive, strict=True)
         return [tuned.seconds / whole for tuned, whole in tunings]
 
+    def by_seed(self, rule: str, values: Sequence[float]) -> dict[int, float]:
+        """Return the `values` of the tunings by `rule`, by seed."""
+        seeds = (tuned.seed for tuned in self.rules[rule])
+        return dict(zip(seeds, values, strict=True))
 
-def page(fleets: Sequence[FreshFleet], protocol: str) -> str:
-    """Return the block of the page: claims, then the fleets, then the line of the `protocol`."""
-    return "\n\n".join([claims(fleets), choices(fleets), protocol])
+
+def claims(fleets: Sequence[FreshFleet]) -> list[Judged]:
+    """Return the claims on the choices by each rule, and on the cost of their probes."""
+    return [each for rule in fleets[0].rules for each in _claims(fleets, rule)]
 
 
-def claims(fleets: Sequence[FreshFleet]) -> str:
-    """Return the table of the claims, with a column for each rule."""
-    rules = list(fleets[0].rules)
-    ratios = {rule: [each for fleet in fleets for each in fleet.ratios(rule)] for rule in rules}
-    shares = {rule: [each for fleet in fleets for each in fleet.shares(rule)] for rule in rules}
-    lines = [
-        [
-            f"median of the ratios at most {NEAR:.2f}",
-            *(
-                _cell(median_at_most(ratios[rule], NEAR), _ratio(median(ratios[rule])))
-                for rule in rules
+def _claims(fleets: Sequence[FreshFleet], rule: str) -> list[Judged]:
+    ratios, shares = (
+        named({f"fleet {fleet.name}": fleet.by_seed(rule, of(fleet, rule)) for fleet in fleets})
+        for of in (FreshFleet.ratios, FreshFleet.shares)
+    )
+    said = f"by the rule {rule}, "
+    middles = {f"median of {len(ratios)}": middle([*ratios.values()])}
+    return [
+        judge_values(
+            Claim(
+                f"{said}the median choice is within {percent(NEAR - 1, 0)} of the best of the grid",
+                "all-at-most",
+                bound=NEAR,
             ),
-        ],
-        [
-            f"every ratio at most {FAR:.2f}",
-            *(
-                _cell(all_at_most(ratios[rule], FAR), f"worst {_ratio(max(ratios[rule]))}")
-                for rule in rules
+            middles,
+            ratio_words,
+        ),
+        judge_values(
+            Claim(
+                f"{said}every choice takes at most {FAR:g} times as long as the best of the grid",
+                "all-at-most",
+                bound=FAR,
             ),
-        ],
-        [
-            f"probes cost at most {percent(CHEAP, 0)} of the exhaustive search, each",
-            *(
-                _cell(all_at_most(shares[rule], CHEAP), f"most {percent(max(shares[rule]))}")
-                for rule in rules
+            ratios,
+            ratio_words,
+        ),
+        judge_values(
+            Claim(
+                f"{said}probes cost at most {percent(CHEAP, 0)} of the exhaustive search with the "
+                "same seed",
+                "all-at-most",
+                bound=CHEAP,
             ),
-        ],
+            shares,
+            percent,
+        ),
     ]
-    return table(["claim", *rules], lines)
 
 
 def choices(fleets: Sequence[FreshFleet]) -> str:
@@ -116,7 +132,7 @@ def _line(fleet: FreshFleet, rules: Sequence[str]) -> list[str]:
         shares = fleet.shares(rule)
         cells += [
             "; ".join(chosen),
-            ", ".join(map(_ratio, fleet.ratios(rule))),
+            ", ".join(map(ratio_words, fleet.ratios(rule))),
             percent(median(shares)),
         ]
     return cells
@@ -128,11 +144,3 @@ def _line(fleet: FreshFleet, rules: Sequence[str]) -> list[str]:
 def _named(choice: Choice) -> str:
     groups, rate, momentum = choice
     return f"{groups}, {rate:g}, {momentum:g}"
-
-
-def _ratio(ratio: float) -> str:
-    return f"{ratio:.2f}" if math.isfinite(ratio) else "missed"
-
-
-def _cell(holds: bool, words: str) -> str:
-    return f"{word(holds)} ({words})"

@@ -12,7 +12,10 @@ from statistics import median
 from typing import Any
 
 from ..quantities import percent
-from .claim_rules import all_at_most, median_at_most, paired_ratios, word
+from .claim_rules import all_at_most, paired_ratios, word
+from .claims import Judged
+from .declaration import Claim
+from .host_measurements import judge_values
 from .markdown import table
 
 NEAR, CHEAP = 1.15, 0.2
@@ -33,6 +36,11 @@ class Fleet:
     ours: Sequence[Tuning]
     paper: Sequence[Tuning]
     """By the paper's rule."""
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds of the tunings."""
+        return [tuning["seed"] for tuning in self.ours]
 
     def seconds(self, name: str, *, paper: bool = False) -> list[float]:
         """Return the seconds to the target of the row `name` of the comparison, by seed."""
@@ -55,13 +63,10 @@ class Fleet:
         }
 
 
-def page(fleets: Sequence[Fleet], trained: Mapping[str, Tuning]) -> str:
-    """Return the tables of the page: claims, choices of each fleet, and the cost of a training."""
-    parts = [claims(fleets)]
-    for fleet in fleets:
-        parts += [f"{fleet.about}:", choices(fleet)]
-    parts += ["Two epochs of training, with a search before each:", training(trained)]
-    return "\n\n".join(parts)
+def page(fleets: Sequence[Fleet], trained: Mapping[str, Tuning]) -> list[str]:
+    """Return the tables of the page: choices of each fleet, and the cost of a training."""
+    parts = [part for fleet in fleets for part in (f"{fleet.about}:", choices(fleet))]
+    return [*parts, "Two epochs of training, with a search for each:", training(trained)]
 
 
 def choices(fleet: Fleet) -> str:
@@ -97,51 +102,59 @@ def choices(fleet: Fleet) -> str:
     return table(columns, lines)
 
 
-def claims(fleets: Sequence[Fleet]) -> str:
-    """Return the table of the claims, with a column for each of `fleets`."""
-    lines = []
+BySeed = Mapping[int, float]
+
+
+def claims(fleets: Sequence[Fleet]) -> list[Judged]:
+    """Return the claims on the choices by both rules, and on the cost of the probes."""
+    found: list[Judged] = []
     for paper in (False, True):
         for name, words in (("tuned", "tuned"), ("tuned-anew", "anew")):
-            lines += near(paper, words, [fleet.ratios(name, paper=paper) for fleet in fleets])
-    lines.append(cheap([fleet.shares for fleet in fleets]))
-    return table(["claim", *(fleet.name for fleet in fleets)], lines)
+            ratios = {
+                fleet.name: dict(zip(fleet.seeds, fleet.ratios(name, paper=paper), strict=True))
+                for fleet in fleets
+            }
+            found += near(paper, words, ratios)
+    return [*found, cheap({fleet.name: fleet.shares for fleet in fleets})]
 
 
-def cheap(shares: Sequence[Mapping[int, float]]) -> list[str]:
-    """Return the line of the claim that the probes cost little; `shares` of each fleet, by seed."""
-    claim = "probes cost at most a fifth of the exhaustive search with the same seed"
-    return [claim, *map(_costs, shares)]
-
-
-def _costs(shares: Mapping[int, float]) -> str:
-    each = ", ".join(f"seed {seed}: {percent(share)}" for seed, share in shares.items())
-    return _cell(all_at_most([*shares.values()], CHEAP), each)
-
-
-def near(paper: bool, words: str, ratios: Sequence[Sequence[float]]) -> list[list[str]]:
-    """Return the lines of the claim that a choice is as good as the best, nearly.
+def near(paper: bool, words: str, ratios: Mapping[str, BySeed]) -> list[Judged]:
+    """Return the claims that a choice is as good as the best, nearly.
 
     `ratios` has for each fleet the ratios by seed; `words` says from which weights the choice
     begins, and `paper` whether the paper's rule made it.
     """
     rule = "with `--paper`, " if paper else ""
     claim = f"{rule}{words} within {percent(NEAR - 1, 0)} of the best with the same seed"
+    middles = {name: middle([*held.values()]) for name, held in ratios.items()}
     return [
-        [f"{claim}, each seed", *map(_each, ratios)],
-        [f"{claim}, median of the ratios", *map(_middle, ratios)],
+        judge_values(Claim(f"{claim}, {which}", "all-at-most", bound=NEAR), values, ratio_words)
+        for which, values in (("each seed", named(ratios)), ("median of the seeds", middles))
     ]
 
 
-def _each(ratios: Sequence[float]) -> str:
-    return _cell(all_at_most(ratios, NEAR), ", ".join(map(_ratio, ratios)))
+def cheap(shares: Mapping[str, BySeed]) -> Judged:
+    """Return the claim that the probes cost little; `shares` of each fleet, by seed."""
+    claim = "probes cost at most a fifth of the exhaustive search with the same seed"
+    return judge_values(Claim(claim, "all-at-most", bound=CHEAP), named(shares), percent)
 
 
-def _middle(ratios: Sequence[float]) -> str:
-    return _cell(median_at_most(ratios, NEAR), _ratio(median(ratios)))
+def middle(ratios: Sequence[float]) -> float:
+    """Return the median of `ratios`; not a number if one of them is none."""
+    return math.nan if any(map(math.isnan, ratios)) else median(ratios)
+
+
+def named(values: Mapping[str, BySeed]) -> dict[str, float]:
+    """Return the `values` of fleets by seed, by the name of the fleet and its seed."""
+    return {
+        f"{fleet}, seed {seed}": value
+        for fleet, held in values.items()
+        for seed, value in held.items()
+    }
 
 
 def training(trained: Mapping[str, Tuning]) -> str:
-    """Return the table of the cost of a training of two epochs with a search before each.
+    """Return the table of the cost of a training of two epochs with a search for each.
 
     `trained` has the tuning of each fleet. Searches behind the second epoch do not count: the
     budget ends among them.
@@ -163,7 +176,7 @@ def training(trained: Mapping[str, Tuning]) -> str:
                 " + ".join(f"{length:.1f}" for length in lengths) + " s",
                 percent(shares[0]),
                 f"{again:.1f} s, {percent(shares[1])}",
-                _cell(all_at_most(shares, CHEAP), ""),
+                word(all_at_most(shares, CHEAP)),
             ]
         )
     columns = ["fleet", "cold start and searches", "two epochs", "share of the training"]
@@ -171,11 +184,6 @@ def training(trained: Mapping[str, Tuning]) -> str:
 
 
 # -- cells -----------------------------------------------------------------------------------------
-
-
-def _cell(holds: bool, words: str) -> str:
-    verdict = word(holds)
-    return f"{verdict} ({words})" if words else verdict
 
 
 def _row(tuning: Tuning, name: str) -> Mapping[str, Any]:
@@ -194,9 +202,10 @@ def _time(seconds: float) -> str:
     return "missed" if math.isinf(seconds) else f"{seconds:.2f}"
 
 
-def _ratio(ratio: float) -> str:
+def ratio_words(ratio: float) -> str:
+    """Return `ratio` with two decimals; `missed` for a target that was not reached."""
     return f"{ratio:.2f}" if math.isfinite(ratio) else "missed"
 
 
 def _beside(seconds: float, ratio: float) -> str:
-    return f"{_time(seconds)} ({_ratio(ratio)})" if math.isfinite(seconds) else "missed"
+    return f"{_time(seconds)} ({ratio_words(ratio)})" if math.isfinite(seconds) else "missed"

@@ -1,4 +1,4 @@
-"""How fast a model learns the first data set that fits, on one core, by plain SGD without a network:
+"""How fast a model learns the first data set that fits, by plain SGD on one core:
 `python -m tests.benchmarks.learning mnist-vgg [STEPS] [RATE] [BATCH]`."""
 
 import sys

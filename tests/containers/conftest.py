@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from docker.errors import APIError
 
 from emulator.errors import EmulatorError
+from tests.containers.engine_faults import counts_the_gone
 
 EMULATE = Path(sys.executable).with_name("emulate")
 
@@ -54,20 +54,9 @@ def present(client, below):
 def left(client, below):
     """Return what is `present` of runs that have ended.
 
-    Docker 20.10 may count a container that is gone, and then keeps the network of that container
-    until the engine starts anew. Such a network is left out, as no run can remove it.
+    A network is left out if the engine counts a container in it that is gone.
     """
-    return {thing for thing in present(client, below) if not _counts_the_gone(client, thing)}
-
-
-def _counts_the_gone(client, network):
-    try:
-        if client.api.inspect_network(network)["Containers"]:
-            return False
-        client.api.remove_network(network)
-    except APIError as error:
-        return "active endpoints" in str(error)
-    return False  # the run could have removed it, too
+    return {thing for thing in present(client, below) if not counts_the_gone(client, thing)}
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from typing import Any
 from emulator.runtimes.docker.engine import client as engine
 from emulator.runtimes.docker.engine.cleanup import RUN
 from emulator.scenario import load
+from tests.containers.engine_faults import counts_the_gone
 from tests.layers import ROOT
 
 from . import processes
@@ -141,7 +142,12 @@ def _kept(folder: Path) -> int:
 
 def _bridges(client: Any, run: str) -> list[str]:
     """Return the interfaces of the host that belong to the networks of `run`."""
-    return [f"br-{network['Id'][:12]}" for network in client.api.networks(filters=_of(run))]
+    return [_bridge(network["Id"]) for network in client.api.networks(filters=_of(run))]
+
+
+def _bridge(network: str) -> str:
+    """Return the name of the interface that the engine makes for `network`."""
+    return f"br-{network[:12]}"
 
 
 def _of(run: str) -> dict[str, str]:
@@ -149,10 +155,16 @@ def _of(run: str) -> dict[str, str]:
 
 
 def _left(client: Any, run: str, bridges: list[str]) -> list[str]:
-    """Return the containers, networks, interfaces, rules and processes that are left of `run`."""
+    """Return the containers, networks, interfaces, rules and processes that are left of `run`.
+
+    A network is left out, with its bridge, if the engine counts a container in it that is gone.
+    """
     api, label = client.api, _of(run)
     left = [each["Id"] for each in api.containers(all=True, filters=label)]
-    left += [each["Id"] for each in api.networks(filters=label)]
+    networks = [each["Id"] for each in api.networks(filters=label)]
+    lost = [each for each in networks if counts_the_gone(client, each)]
+    left += [each for each in networks if each not in lost]
+    bridges = [bridge for bridge in bridges if not any(_bridge(each) == bridge for each in lost)]
     left += [each["Name"] for each in api.volumes(filters=label)["Volumes"] or []]
     interfaces = os.listdir("/sys/class/net")
     left += [bridge for bridge in bridges if bridge in interfaces]

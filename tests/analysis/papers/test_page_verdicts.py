@@ -1,7 +1,6 @@
 """Verdicts on the studies' pages are those that the code gives of the pages' own tables."""
 
 import math
-import re
 
 from analysis.papers import omnivore, tuned_fleets
 from analysis.papers.omnivore import Implicit, Tuned
@@ -55,12 +54,20 @@ FLEETS = ("equal devices", "half slow", "shaped links")
 
 def tuned_verdicts() -> list[list[str]]:
     """Return the lines of the claims from the ratios in the tables of docs/tune.md."""
-    by_fleet = with_columns("tune.md", "seed", "fixed-sync")
-    columns = {
-        (paper, name): [[ratio(row[place]) for row in rows[:-1]] for rows in by_fleet]
+    by_fleet = dict(zip(FLEETS, with_columns("tune.md", "seed", "fixed-sync"), strict=True))
+    claims = [
+        claim
         for (paper, name), place in PLACES.items()
-    }
-    return [line for key, ratios in columns.items() for line in tuned_fleets.near(*key, ratios)]
+        for claim in tuned_fleets.near(
+            paper,
+            name,
+            {
+                fleet: {int(row[0]): ratio(row[place]) for row in rows[:-1]}
+                for fleet, rows in by_fleet.items()
+            },
+        )
+    ]
+    return [claim.line for claim in claims]
 
 
 PLACES = {(False, "tuned"): 5, (False, "anew"): 6, (True, "tuned"): 8, (True, "anew"): 9}
@@ -72,21 +79,13 @@ def ratio(cell: str) -> float:
 
 
 def test_verdicts_on_choices_follow_from_the_ratios_of_the_same_seed() -> None:
-    (claims,) = with_columns("tune.md", "claim", *FLEETS)
-    assert claims[:-1] == tuned_verdicts()
-
-
-def test_verdicts_on_the_cost_of_probes_follow_from_the_shares_beside_them() -> None:
-    (claims,) = with_columns("tune.md", "claim", *FLEETS)
-    shares = [
-        {
-            int(seed): float(share) / 100
-            for seed, share in re.findall(r"seed (\d+): ([\d.]+) %", cell)
-        }
-        for cell in claims[-1][1:]
+    claims = [
+        line
+        for rows in with_columns("tune.md", "claim", "where", "verdict", "measured")
+        for line in rows
+        if "with the same seed, " in line[0]
     ]
-    assert all(shares)
-    assert claims[-1] == tuned_fleets.cheap(shares)
+    assert claims == tuned_verdicts()
 
 
 def test_verdicts_follow_from_the_tables_below_them() -> None:

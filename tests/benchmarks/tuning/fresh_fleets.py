@@ -6,7 +6,7 @@ Protocol. A fleet is drawn by its seed (`random_fleets.py`). Every setting of th
 of the number of devices × the rates 0.1 and 0.01 × the momenta 0, 0.3, 0.6 and 0.9, trains from the
 initial weights to the fleet's test loss, with the seeds 1, 2 and 3; a run that takes longer than
 120 updates of one group has missed it. The median over the seeds is the setting's time.
-`emulate tune` makes a choice with each seed, by both rules. Prints the tables of
+`emulate tune` makes a choice with each seed, by both rules. Prints claims and tables of
 `analysis/papers/fresh_fleets.py`; with `--docs` puts them into FOLDER/tune.md.
 
 Plays in this process and on one core. Finished fleets and probes are not played again.
@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from analysis.papers.fresh_fleets import Choice, FreshFleet, Tuned, page
-from analysis.papers.markdown import replace
+from analysis import papers
+from analysis.papers.fresh_fleets import Choice, FreshFleet, Tuned, choices, claims
 from emulator.costs.prediction import divisors
 from emulator.log.records import Record
 from emulator.runs import data_split
@@ -36,6 +36,7 @@ from emulator.scenario import Scenario, Timed
 from emulator.sweeps import Standing
 from emulator.sweeps.deciding_code import deciding_code
 from emulator.sweeps.point import Point
+from emulator.sweeps.studies.play_study import played_by
 from emulator.sweeps.sweep_folder import SweepFolder, opened
 from emulator.sweeps.tuning import Setting, TuneOptions, tune
 from emulator.sweeps.tuning.grids import full_grid
@@ -50,7 +51,6 @@ from tests.benchmarks.tuning.random_fleets import (
     random_fleet,
 )
 
-COMMAND = "make table-tune-fresh"
 SEEDS = (1, 2, 3)
 SETS = {"judging": JUDGING, "finding": FINDING}
 RULES = {"default": False, "`--paper`": True}
@@ -130,7 +130,9 @@ def _tuned(scenario: Scenario, out: Path, paper: bool) -> Tuned:
     view, options = _Unseen(), TuneOptions(rates=RATES, paper=paper)
     with opened(out / name) as folder:
         result = tune(scenario, options, folder, ContainerTrials(folder, view, _play), view)
-    return Tuned(_choice(result.setting), result.report["costs"]["probes"]["seconds"])
+    return Tuned(
+        scenario.seed, _choice(result.setting), result.report["costs"]["probes"]["seconds"]
+    )
 
 
 @contextmanager
@@ -140,15 +142,18 @@ def _data_kept() -> Iterator[None]:
         yield
 
 
-def protocol() -> str:
-    """Return the line below the tables."""
+def protocol() -> list[str]:
+    """Return how the tables below were made."""
     seeds = ", ".join(map(str, SEEDS))
-    return (
-        f"Fleets {JUDGING[0]} to {JUDGING[-1]} of `tests/benchmarks/tuning/random_fleets.py`; "
-        f"seeds {seeds}; rates {' and '.join(f'{rate:g}' for rate in RATES)}; from the initial "
-        f"weights to the test loss in the table, at most for {MOST_UPDATES} updates of one group; "
-        "virtual time, NumPy learner."
-    )
+    return [
+        f"fleets {JUDGING[0]} to {JUDGING[-1]} of `tests/benchmarks/tuning/random_fleets.py`",
+        f"seeds {seeds}",
+        f"rates {' and '.join(f'{rate:g}' for rate in RATES)}",
+        "from the initial weights to the test loss in the table, at most for "
+        f"{MOST_UPDATES} updates of one group",
+        "a setting's time is the median over the seeds",
+        "virtual time, NumPy learner",
+    ]
 
 
 def main() -> None:
@@ -159,10 +164,10 @@ def main() -> None:
     asked = parser.parse_args()
     with _data_kept():
         fleets = [judged(random_fleet(seed), asked.out) for seed in SETS[asked.fleets]]
-    made = page(fleets, protocol())
-    print(made)
+    judged, made = claims(fleets), choices(fleets)
+    print(*(" | ".join(one.line) for one in judged), made, sep="\n")
     if asked.docs:
-        replace(asked.docs / "tune.md", COMMAND, made)
+        papers.publish_measured("tune-fresh", asked.docs, judged, [made], protocol(), played_by(1))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from analysis.papers.fresh_fleets import Choice, FreshFleet, Tuned, claims, page
+from analysis.papers.fresh_fleets import Choice, FreshFleet, Tuned, choices, claims
 from emulator.sweeps.tuning import TuneOptions, check
 from tests.benchmarks.tuning.random_fleets import (
     DEVICES,
@@ -14,7 +14,7 @@ from tests.benchmarks.tuning.random_fleets import (
     TASKS,
     random_fleet,
 )
-from tests.sweeps.tuning.test_tuned_fleets import line
+from tests.sweeps.tuning.test_tuned_fleets import line, told
 
 # -- fleets ----------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ TIMES = {FIRST: [4.0, 9.0, 5.0], SECOND: [6.0, 6.0, 1.0], THIRD: [1.0, math.inf,
 def fleet(ours: list[Choice], paper: list[Choice], probes: float = 10.0) -> FreshFleet:
     """Return a fleet whose three tunings made these choices, each by probes of so many seconds."""
     rules = {
-        name: [Tuned(choice, probes) for choice in chosen]
+        name: [Tuned(seed, choice, probes) for seed, choice in enumerate(chosen, 1)]
         for name, chosen in {"default": ours, "paper": paper}.items()
     }
     return FreshFleet("7", "eight devices", TIMES, [100.0, 50.0, 200.0], rules)
@@ -76,26 +76,32 @@ def test_a_time_is_the_median_over_the_seeds() -> None:
 
 def test_a_choice_that_misses_the_target_is_worse_than_any() -> None:
     made = claims([fleet([FIRST, SECOND, FIRST], [FIRST, THIRD, FIRST])])
-    assert line(made, "median of the ratios at most 1.10") == ["holds (1.00)", "holds (1.00)"]
-    assert line(made, "every ratio at most 1.50") == [
-        "holds (worst 1.20)",
-        "does not hold (worst missed)",
-    ]
+    assert told(made, "by the rule default, the median") == ("reproduced", "1.00 (median of 3)")
+    assert told(made, "by the rule default, every choice") == (
+        "reproduced",
+        "1.00 (fleet 7, seed 1) to 1.20 (fleet 7, seed 2)",
+    )
+    assert told(made, "by the rule paper, every choice") == (
+        "partly",
+        "1.00 (fleet 7, seed 1) to missed (fleet 7, seed 2)",
+    )
 
 
 def test_each_tuning_must_be_cheap() -> None:
-    claim = "probes cost at most 20 % of the exhaustive search, each"
+    claim = "by the rule default, probes cost at most 20 % of the exhaustive search"
     cheap, dear = (claims([fleet([FIRST] * 3, [FIRST] * 3, probes)]) for probes in (10.0, 10.5))
-    assert line(cheap, claim) == ["holds (most 20.0 %)"] * 2
-    assert line(dear, claim) == ["does not hold (most 21.0 %)"] * 2
+    assert told(cheap, claim) == (
+        "reproduced",
+        "5.0 % (fleet 7, seed 3) to 20.0 % (fleet 7, seed 2)",
+    )
+    assert told(dear, claim)[0] == "partly"
 
 
-def test_the_page_names_choices_once_and_the_protocol() -> None:
-    made = page([fleet([FIRST, SECOND, FIRST], [FIRST] * 3)], "Protocol.")
+def test_the_table_names_choices_once() -> None:
+    made = choices([fleet([FIRST, SECOND, FIRST], [FIRST] * 3)])
     assert line(made, "7") == [
         "eight devices",
         "5 s (1, 0.1, 0.9)",
         *("1, 0.1, 0.9; 2, 0.1, 0.6", "1.00, 1.20, 1.00", "10.0 %"),
         *("1, 0.1, 0.9", "1.00, 1.00, 1.00", "10.0 %"),
     ]
-    assert made.endswith("Protocol.")
