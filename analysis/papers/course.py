@@ -41,6 +41,7 @@ EXAMPLES: Mapping[str, int] = {
     "mnist": 60_000,
     "fashion-mnist": 60_000,
     "digits": 1437,
+    "shapes": 10_000,
     "sentences": 20_000,
 }
 """Number of training examples of the data sets with a fixed split."""

@@ -67,7 +67,8 @@ def data(
     """Get each data set NAME that is missing here; without NAME, get every missing data set.
 
     NAME is mnist, fashion-mnist, digits, or what the emulator makes itself: shapes (pictures in
-    colours) and sentences (texts). Every file is checked by its digest, and kept in the cache of this user.
+    colours) and sentences (texts). Every file is checked by its digest, and kept in the cache of
+    this user.
 
     FILE is data of your own: a .npz, .csv or .parquet file, a folder of images by class, or
     FILE.py:FUNCTION. Every value is checked. FILE may also be a scenario. The split over the
