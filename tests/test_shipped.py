@@ -47,7 +47,6 @@ READ_BY_OTHERS = {
     "ignore_aliases": "called by yaml",
     "yaml_implicit_resolvers": "read by yaml",
     "run_colours": "called by figures of users, as docs/add-a-figure.md says",
-    "judge_values": "called by the measurements of make targets, in `tests/benchmarks`",
     "publish_measured": "called by the measurements of make targets, in `tests/benchmarks`",
     "no_feedback": "read by `codecs.refusal`, by its name",
     "no_segments": "read by `codecs.uncuttable`, by its name",
