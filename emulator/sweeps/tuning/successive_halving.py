@@ -3,7 +3,9 @@
 Jamieson and Talwalkar, 2016, arXiv 1502.07943. A trial goes on from the model of its setting's
 trial in the round before, so a long trial costs only what it adds. All trials of a round take the
 same time, whatever the number of groups, and are compared by the mean of the losses in its second
-half. The early rounds need not find the best setting: they only have to keep it.
+half. The early rounds need not find the best setting: they only have to keep it. The first round
+has a few updates of one group, and the waits of these decide how it looks beside many groups. So
+that round only compares settings with as many groups, and keeps some of each number.
 
 A generator without I/O, like the rest of the algorithm.
 """
@@ -51,14 +53,31 @@ def successive_halving(
         ranking = sorted(losses, key=losses.__getitem__)
         models |= {trial.setting: trial.label for trial in trials}
         speeds |= {setting.groups: results[setting].update_seconds for setting in ranking}
-        count = ceil(len(tried) * KEPT)
-        yield _kept(number, losses, ranking[:count])
-        tried, trained = sorted(ranking[:count]), until
+        best = _best_of_each(ranking, tried) if number == 1 else _best(ranking, tried)
+        yield _kept(number, losses, best)
+        tried, trained = sorted(best), until
     if not ranking:
         return None
-    best = ranking[0]
-    yield Decision("halving", f"chose {best}: the best of the last round", best, models[best])
-    return FirstChoice(best, models[best], update_seconds=speeds)
+    choice = ranking[0]
+    yield Decision("halving", f"chose {choice}: the best of the last round", choice, models[choice])
+    return FirstChoice(choice, models[choice], update_seconds=speeds)
+
+
+def _best(ranking: Sequence[Setting], tried: Sequence[Setting]) -> list[Setting]:
+    """Return the first of `ranking`, as many as the next round of those `tried` goes on with."""
+    return [*ranking[: ceil(len(tried) * KEPT)]]
+
+
+def _best_of_each(ranking: Sequence[Setting], tried: Sequence[Setting]) -> list[Setting]:
+    """Return the `_best` of each number of groups by itself, in the order of `ranking`."""
+    kept: set[Setting] = set()
+    for groups in {setting.groups for setting in tried}:
+        own, all_own = (
+            [setting for setting in settings if setting.groups == groups]
+            for settings in (ranking, tried)
+        )
+        kept |= {*_best(own, all_own)}
+    return [setting for setting in ranking if setting in kept]
 
 
 def _played(trials: Sequence[Trial]) -> Generator[Request, Any, Results]:

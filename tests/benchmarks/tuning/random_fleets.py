@@ -13,9 +13,10 @@ from typing import Any
 from emulator.costs.prediction import hardware_efficiency
 from emulator.scenario import Scenario, loads
 
-FINDING = tuple(range(1, 13))
-"""Seeds of the fleets on which the rule was found."""
-JUDGING = tuple(range(101, 113))
+FINDING = (*range(1, 13), *range(101, 113))
+"""Seeds of the fleets on which the rule was found. The second dozen judged an earlier rule, whose
+only bad choice was among them, and so had a part in finding this one."""
+JUDGING = tuple(range(201, 213))
 """Seeds of the fleets that judge the rule, and had no part in finding it."""
 RATES = (0.1, 0.01)
 MOST_UPDATES = 120

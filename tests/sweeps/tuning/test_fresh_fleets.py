@@ -23,7 +23,7 @@ ALL = [random_fleet(seed) for seed in (*FINDING, *JUDGING)]
 
 def test_a_seed_draws_one_fleet() -> None:
     assert random_fleet(7) == random_fleet(7)
-    assert len(set(ALL)) == len(ALL) == 24
+    assert len(set(ALL)) == len(ALL) == 36
 
 
 def test_no_fleet_both_finds_and_judges() -> None:

@@ -44,10 +44,27 @@ def test_each_round_goes_on_with_the_best_of_the_one_before() -> None:
     assert counts[0] == GRID
     assert [count * KEPT for count in counts[:-1]] == counts[1:]
     assert state.setting == BEST
-    for before, after in pairwise(played):
+    for before, after in pairwise(played[1:]):
         ranked = sorted(before, key=near(BEST))
         assert {t.setting for t in after} == {t.setting for t in ranked[: len(after)]}
     assert decisions[-1] == f"halving: chose {BEST}: the best of the last round"
+
+
+def test_the_first_round_keeps_the_best_of_each_number_of_groups() -> None:
+    """However far behind all of one number of groups are, after so few updates."""
+
+    def loss(trial: Trial) -> float:
+        behind = 100 if trial.phase == "round 1" and trial.setting.groups == BEST.groups else 0
+        return near(BEST)(trial) + behind
+
+    state, trials, _ = drive(loss, LINEAR, paper=False)
+    first, second = rounds(trials)[:2]
+    for groups in LINEAR:
+        own = [trial for trial in first if trial.setting.groups == groups]
+        ranked = sorted(own, key=near(BEST))
+        kept = {trial.setting for trial in second if trial.setting.groups == groups}
+        assert kept == {trial.setting for trial in ranked[: len(own) // 4]}
+    assert state.setting == BEST
 
 
 def test_a_later_trial_goes_on_from_the_model_of_the_one_before() -> None:
