@@ -164,10 +164,10 @@ def main() -> None:
     asked = parser.parse_args()
     with _data_kept():
         fleets = [judged(random_fleet(seed), asked.out) for seed in SETS[asked.fleets]]
-    judged, made = claims(fleets), choices(fleets)
-    print(*(" | ".join(one.line) for one in judged), made, sep="\n")
+    found, made = claims(fleets), choices(fleets)
+    print(*(" | ".join(one.line) for one in found), made, sep="\n")
     if asked.docs:
-        papers.publish_measured("tune-fresh", asked.docs, judged, [made], protocol(), played_by(1))
+        papers.publish_measured("tune-fresh", asked.docs, found, [made], protocol(), played_by(1))
 
 
 if __name__ == "__main__":
