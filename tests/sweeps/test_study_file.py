@@ -233,13 +233,14 @@ def test_wrong_values_of_a_user_are_told_before_anything_is_played(
 def test_a_codec_of_a_user_is_compared_with_some_of_the_papers_entries(tmp_path: Path) -> None:
     (tmp_path / "half.py").write_text((ROOT / "scenarios" / "own" / "half.py").read_text())
     (tmp_path / "own.yaml").write_text(
-        "worlds: [200 devices]\nentries: {half: {set: {training.codec: './half.py:Half'}}}\n"
+        "worlds: [MNIST CNN]\nentries: {half: {set: {training.codec: './half.py:Half'}}}\n"
     )
-    study = chosen("adacomp", only=["ASGD"], add=tmp_path / "own.yaml", quick=True)
+    study = chosen("accuracy", only=["dense"], add=tmp_path / "own.yaml", quick=True)
     found = [(entry.world, entry.name, point) for entry, _, point in study.search()]
     assert [(world, name) for world, name, _ in found] == [
-        ("200 devices", "ASGD"),
-        ("200 devices", "half"),
-        ("50 devices", "ASGD"),
+        ("MNIST CNN", "dense"),
+        ("MNIST CNN", "half"),
+        ("character LSTM", "dense"),
+        ("perceptron", "dense"),
     ]
     assert type(found[1][2].scenario.training.codec).__name__ == "Half"

@@ -89,5 +89,5 @@ def test_verdicts_on_choices_follow_from_the_ratios_of_the_same_seed() -> None:
 
 
 def test_verdicts_follow_from_the_tables_below_them() -> None:
-    (claims,) = with_columns("papers/hadjis-2016.md", "claim", "where", "verdict", "measured")
-    assert claims == omnivore_verdicts()
+    claims = with_columns("papers/hadjis-2016.md", "claim", "where", "verdict", "measured")
+    assert omnivore_verdicts() in claims
