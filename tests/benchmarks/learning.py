@@ -1,7 +1,11 @@
 """How fast a model learns the first data set that fits, by plain SGD on one core:
-`python -m tests.benchmarks.learning mnist-vgg [STEPS] [RATE] [BATCH]`."""
+`python -m tests.benchmarks.learning mnist-vgg [STEPS] [RATE] [BATCH]`.
+
+TF_ENABLE_ONEDNN_OPTS=0 in the environment turns off oneDNN's kernels, here alone.
+"""
 
 import math
+import os
 import sys
 import time
 from typing import Any
@@ -9,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from emulator.learning import datasets, models
+from emulator.learning.learners import capi
 from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphEvaluator, GraphLearner
@@ -38,6 +43,7 @@ def measure(name: str, steps: int, rate: float, size: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    capi.KERNELS_OF_ONEDNN = os.environ.get("TF_ENABLE_ONEDNN_OPTS", capi.KERNELS_OF_ONEDNN)
     given = dict(enumerate(sys.argv[1:]))
     print(
         measure(given[0], int(given.get(1, 1500)), float(given.get(2, 0.05)), int(given.get(3, 32)))

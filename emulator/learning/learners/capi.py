@@ -7,6 +7,7 @@ import ctypes
 import importlib.util
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
@@ -19,6 +20,9 @@ from ...errors import HostError
 _SUFFIX = "2.dylib" if sys.platform == "darwin" else "so.2"
 # two files: the library, and the framework library that it loads itself
 LIBRARY, FRAMEWORK = f"libtensorflow_cc.{_SUFFIX}", f"libtensorflow_framework.{_SUFFIX}"
+
+KERNELS_OF_ONEDNN = "1"
+"""Whether TensorFlow takes them; benchmarks alone turn them off, with "0"."""
 
 
 class TensorFlowError(RuntimeError):
@@ -73,16 +77,18 @@ _RESULT_AND_ARGUMENTS: dict[str, tuple[Any, ...]] = {
 def library() -> Any:
     """Return the C library, opened at the first call. Raises HostError with the folders searched.
 
-    TensorFlow takes oneDNN's kernels by itself on some processors only. Here it takes them on all:
-    a gradient of `mnist-cnn` needs two thirds of the time with AVX2, and one of `char-lstm` half.
-    TF_ENABLE_ONEDNN_OPTS=0 in the environment turns them off.
+    TensorFlow takes oneDNN's kernels by itself on some processors only. Here it takes them on all,
+    whatever the environment says: a gradient of `mnist-cnn` needs two thirds of the time with AVX2,
+    and one of `char-lstm` half. Other kernels give other last digits, so a run in containers and
+    one in virtual time would differ. Warns (RuntimeWarning) where somebody imported the Python
+    package before and TensorFlow has chosen other kernels for this process.
 
     The library is opened with local symbols, and finds its framework library beside itself. With
     either in the global scope, the BoringSSL inside would replace OpenSSL in a later `import
     hashlib` or `ssl`, and crash.
     """
     path = folder() / LIBRARY
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = KERNELS_OF_ONEDNN
     try:
         with _hushed():
             opened = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL)
@@ -91,6 +97,14 @@ def library() -> Any:
     for name, (result, *arguments) in _RESULT_AND_ARGUMENTS.items():
         function = getattr(opened, name)
         function.restype, function.argtypes = result, arguments
+    if "tensorflow" in sys.modules and not _with_onednn():
+        warnings.warn(
+            "TensorFlow was imported before emulator, without oneDNN's kernels: this process "
+            "computes other last digits than containers. Import tensorflow after the first run, or "
+            "set TF_ENABLE_ONEDNN_OPTS=1 before it is imported.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return opened
 
 
@@ -111,6 +125,16 @@ def folder() -> Path:
         f"{LIBRARY} is not in {places}: {remedy()},"
         f" or set EMULATE_TENSORFLOW to a folder that holds it and {FRAMEWORK}"
     )
+
+
+def _with_onednn() -> bool:
+    """Return whether this process computes with oneDNN's kernels; TensorFlow decides that once."""
+    framework = ctypes.CDLL(str(folder() / FRAMEWORK), mode=ctypes.RTLD_LOCAL)
+    asked = getattr(framework, "_ZN10tensorflow12IsMKLEnabledEv", None)
+    if asked is None:  # a build without oneDNN has no other kernels either
+        return True
+    asked.restype = ctypes.c_bool
+    return bool(asked())
 
 
 @contextmanager

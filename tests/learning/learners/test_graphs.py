@@ -356,22 +356,28 @@ def test_a_thousand_gradients_leave_nothing_behind(device: Any) -> None:
     assert 0 < many < few + 8 * 1024  # the gradients alone would be 67 MiB
 
 
-@pytest.mark.parametrize(("asked", "found"), [(None, 1), ("0", 0)])
-def test_onednn_is_on_unless_the_environment_says_no(asked: str | None, found: int) -> None:
-    """Whatever TensorFlow would choose on this processor."""
-    code = (
-        "import ctypes\n"
-        "from emulator.learning.learners import capi\n"
-        "capi.library()\n"
-        "framework = ctypes.CDLL(str(capi.folder() / capi.FRAMEWORK), mode=ctypes.RTLD_LOCAL)\n"
-        "asked = framework._ZN10tensorflow12IsMKLEnabledEv\n"
-        "asked.restype = ctypes.c_bool\n"
-        "print(int(asked()))\n"
-    )
+KERNELS = (
+    "from emulator.learning.learners import capi\ncapi.library()\nprint(capi._with_onednn())\n"
+)
+
+
+def asked_for_kernels(code: str, asked: str | None) -> subprocess.CompletedProcess[str]:
+    """Run `code` in a process with `asked` as TF_ENABLE_ONEDNN_OPTS."""
     environment = {k: v for k, v in os.environ.items() if k != "TF_ENABLE_ONEDNN_OPTS"}
     if asked is not None:
         environment["TF_ENABLE_ONEDNN_OPTS"] = asked
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == f"{found}\n"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+
+
+@pytest.mark.parametrize("asked", [None, "0", "1"])
+def test_onednn_is_on_whatever_the_environment_says(asked: str | None) -> None:
+    """And whatever TensorFlow would choose on this processor."""
+    assert asked_for_kernels(KERNELS, asked).stdout == "True\n"
+
+
+@pytest.mark.parametrize(("asked", "warned"), [("0", True), ("1", False)])
+def test_kernels_that_tensorflow_chose_before_are_told(asked: str, warned: bool) -> None:
+    done = asked_for_kernels("import tensorflow\n" + KERNELS, asked)
+    assert done.stdout == f"{not warned}\n"
+    assert ("TensorFlow was imported before emulator" in done.stderr) == warned
