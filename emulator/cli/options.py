@@ -3,14 +3,44 @@
 import re
 from collections.abc import Callable
 from functools import partial, wraps
+from inspect import signature
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ..runs.folder import RUNS
 from ..shaping.features import DELAYS
 from .prepare.completed_words import run_names, scenario_files, scenario_keys
+
+if TYPE_CHECKING:
+    from ..scenario import Scenario
+    from ..scenario.reading.typed_values import Override
+
+
+def together(
+    argument: str, made: Callable[..., Any], *options: Callable[..., Any]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that gives a command the `options` as a single `argument`.
+
+    Its value is what `made` returns for their values, which are its arguments by name.
+    """
+    names = tuple(signature(made).parameters)
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def parsed(*arguments: Any, **given: Any) -> Any:
+            value = made(**{name: given.pop(name) for name in names})
+            return command(*arguments, **{argument: value}, **given)
+
+        for option in reversed(options):
+            parsed = option(parsed)
+        return parsed
+
+    return decorated
+
+
+# -- scenario files, runs --------------------------------------------------------------------------
 
 FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenario_files)
 OPTIONAL_FILE = click.argument(
@@ -27,6 +57,27 @@ SET = click.option(
     shell_complete=scenario_keys,
     help="Override a key of the scenario, for example --set training.batch_size=32. Repeatable.",
 )
+
+
+class ScenarioFile(NamedTuple):
+    """The scenario file that was asked for, with the overrides of its keys."""
+
+    path: Path
+    overrides: tuple[str, ...] = ()
+
+    def load(self, *more: "str | Override") -> "Scenario":
+        """Return the scenario with `more` overrides after those of --set. Raises ScenarioError."""
+        from ..scenario import load
+
+        return load(self.path, (*self.overrides, *more))
+
+
+def _scenario_file(file: Path, overrides: tuple[str, ...]) -> ScenarioFile:
+    return ScenarioFile(file, overrides)
+
+
+SCENARIO = together("file", _scenario_file, FILE, SET)
+"""A scenario file and --set, as the argument `file`."""
 ON = {"docker": "containers", "virtual": "virtual time"}
 """The runtimes, with their names in words."""
 
@@ -121,18 +172,6 @@ class Printed(NamedTuple):
 DEFAULT_PRINT = Printed()
 
 
-def FORMAT_OPTIONS(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give `command` the options --format, --width and --font, as a single argument `prints`."""
-
-    @wraps(command)
-    def parsed(
-        *arguments: Any, formats: str | None, width: str | None, font: str | None, **others: Any
-    ) -> Any:
-        return command(*arguments, prints=printed(formats, width, font), **others)
-
-    return _FORMAT_OPTION(WIDTH_OPTION(FONT_OPTION(parsed)))
-
-
 def printed(formats: str | None, width: str | None, font: str | None) -> Printed:
     """Return the three options as numbers; raise a click.UsageError that names all mistakes."""
     mistakes: list[str] = []
@@ -143,6 +182,10 @@ def printed(formats: str | None, width: str | None, font: str | None) -> Printed
     if mistakes:
         raise click.UsageError("; ".join(mistakes))
     return Printed(given, *found)
+
+
+FORMAT_OPTIONS = together("prints", printed, _FORMAT_OPTION, WIDTH_OPTION, FONT_OPTION)
+"""Options of files of figures, as the argument `prints`."""
 
 
 def _length(text: str | None, mistakes: list[str]) -> float | None:

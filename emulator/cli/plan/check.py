@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import DataError
-from ..options import FILE, JSON_OPTION, ON, ON_OPTION, SET
+from ..options import JSON_OPTION, ON, ON_OPTION, SCENARIO, ScenarioFile
 from ..output import emit
 
 TUN = Path("/dev/net/tun")
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Show the plan of a scenario, and whether this host can carry it.")
-@FILE
-@SET
+@SCENARIO
 @ON_OPTION(help="Runtime to check for, as for `emulate run`.")
 @click.option(
     "--no-code",
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     help="Run no Python file that FILE names, and check all else: for a stranger's scenario.",
 )
 @JSON_OPTION
-def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_json: bool) -> None:
+def check(file: ScenarioFile, on: str, no_code: bool, as_json: bool) -> None:
     """Show the plan of the scenario FILE, and whether this host can carry it. Starts nothing.
 
     The output has the resolved devices and links, the compute groups if there are any, the faults
@@ -60,7 +59,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, no_code: bool, as_jso
     emulate check lab.yaml --on virtual
     emulate check downloaded.yaml --no-code
     """
-    checked = _check(file, overrides, no_code=no_code)
+    checked = _check(file, no_code=no_code)
     emit(as_json, checked.plain, lambda: _show(checked, on))
     sys.exit(max((each.raises.exit_code for each in checked.found[on] if each.fatal), default=0))
 
@@ -114,23 +113,23 @@ class _Checked:
         }
 
 
-def _check(file: Path, overrides: tuple[str, ...], *, no_code: bool) -> _Checked:
+def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
     """Load the scenario in `file`, with `no_code` without its Python files, and check it."""
     from ...checks.finding import Finding
     from ...checks.preflight import preflight
     from ...costs.cut_traffic import cut_traffic
     from ...costs.host_dilation import core_demand, with_dilation
     from ...machine.host import Host
-    from ...scenario import load, load_without_code
+    from ...scenario import load_without_code
     from ...scenario.demand import startup_time
     from ...scenario.unkept import unkept
     from .overview_tables import group_rows
 
     left: list[str] | None = None
     if no_code:
-        scenario, left = load_without_code(file, overrides)
+        scenario, left = load_without_code(*file)
     else:
-        scenario = load(file, overrides)
+        scenario = file.load()
     host = Host.here()
     played, cores = with_dilation(scenario, host.cores), core_demand(scenario)
     found = {runtime: preflight(scenario, runtime, host).findings for runtime in ON}

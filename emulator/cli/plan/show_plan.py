@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import FIGURE_OPTION, FILE, JSON_OPTION, SET
+from ..options import FIGURE_OPTION, JSON_OPTION, SCENARIO, ScenarioFile
 from ..output import console, emit, table
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
@@ -25,15 +25,13 @@ UNTIL_OPTION = click.option(
 
 
 @click.command(short_help="Show and draw the planned faults of a scenario, without a run.")
-@FILE
-@SET
+@SCENARIO
 @click.option("--seed", type=int, metavar="N", help="Compile with this seed.")
 @UNTIL_OPTION
 @JSON_OPTION
 @FAULTS_FIGURE
 def plan(
-    file: Path,
-    overrides: tuple[str, ...],
+    file: ScenarioFile,
     seed: int | None,
     until: str | None,
     as_json: bool,
@@ -55,11 +53,10 @@ def plan(
     emulate plan lab.yaml --until 2min --json
     """
     check_figure(figure)
-    from ...scenario import load
     from ...scenario.timeline.fault_plan import fault_plan
 
     seeded = () if seed is None else (f"seed={seed}",)
-    planned = fault_plan(load(file, (*overrides, *seeded)))
+    planned = fault_plan(file.load(*seeded))
     if until is not None:
         planned = planned.before(min(until_seconds(until), planned.end))
     emit(as_json, planned.plain, lambda: print_plan(planned))

@@ -11,14 +11,14 @@ import click
 from ...runs.cancel import canceling
 from ...runs.folder import RunFolder
 from ..options import (
-    FILE,
     JSON_OPTION,
     ON,
     ON_OPTION,
     REPORT_OPTION,
     RUNS_OPTION,
-    SET,
+    SCENARIO,
     SHAPING_OPTION,
+    ScenarioFile,
 )
 from ..output import console, emit, enduring, warn
 from ..prepare.completed_words import run_names
@@ -36,8 +36,7 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 
 
 @click.command(short_help="Play a scenario, in containers or in virtual time.")
-@FILE
-@SET
+@SCENARIO
 @ON_OPTION(
     help="Runtime: `docker` plays the scenario in containers and in real time; `virtual` in "
     "virtual time, which is repeatable and needs neither Docker nor root.",
@@ -64,8 +63,7 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 @JSON_OPTION
 @enduring()
 def run(
-    file: Path,
-    overrides: tuple[str, ...],
+    file: ScenarioFile,
     on: str,
     replay: str | None,
     shaping: "Delay | None",
@@ -95,9 +93,8 @@ def run(
     """
     from ...checks.preflight import warnings
     from ...runs.replay import read_replay
-    from ...scenario import load
 
-    scenario = load(file, overrides)
+    scenario = file.load()
     replayed = None if replay is None else read_replay(ended(replay, runs))
     warn(warnings(scenario if replayed is None else replayed.of(scenario), on, runs))
     folder, summary = watched(

@@ -1,14 +1,14 @@
 """`emulate study`: play papers' comparisons in virtual time, and some in containers, too."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from ...errors import HostError, suggestion
 from ...runs.folder import RUNS
-from ..options import CORES_OPTION, FORMAT_OPTIONS, Printed
+from ..options import CORES_OPTION, FORMAT_OPTIONS, Printed, together
 from ..output import console, table
 from ..prepare.completed_words import study_names
 from ..read.analysis_package import analysis
@@ -16,6 +16,39 @@ from ..read.pages import as_print, runs_readable
 
 if TYPE_CHECKING:
     from ...sweeps.studies import Study
+
+
+class _Pages(NamedTuple):
+    """Where the results of studies go: into the pages in `docs`, and into the file `book`."""
+
+    docs: Path | None
+    book: Path | None
+    prints: Printed
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise a click.BadParameter or an EmulatorError if the studies `names` cannot go there."""
+        if self.book and self.book.suffix.lower() not in (".html", ".htm"):
+            raise click.BadParameter(f"'{self.book}' must end in .html", param_hint="--book")
+        if self.docs:
+            with runs_readable():
+                for name in names:
+                    analysis("papers").check(name, self.docs)
+
+    def publish(self, folders: Iterable[Path]) -> None:
+        """Write the results of the studies in `folders`, and print the files of pages.
+
+        Without `docs` the book has pages of these studies alone.
+        """
+        from tempfile import TemporaryDirectory  # late: the list of commands does without
+
+        with TemporaryDirectory() as scratch, runs_readable():
+            papers, docs = analysis("papers"), self.docs or Path(scratch)
+            for folder in folders:
+                made = papers.publish(folder, docs, as_print(self.prints))
+                for file in made if self.docs else ():
+                    click.echo(file)
+            if self.book:
+                click.echo(papers.write_book(docs, self.book))
 
 
 @click.command(short_help="Play papers' comparisons in virtual time, on all cores.")
@@ -48,20 +81,24 @@ if TYPE_CHECKING:
 @CORES_OPTION(
     help="Number of runs to play side by side; the number of cores if not given.",
 )
-@click.option(
-    "--docs",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Put the results into the papers' pages in FOLDER/papers afterwards: verdicts, tables and "
-    "figures.",
+@together(
+    "pages",
+    _Pages,
+    click.option(
+        "--docs",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="FOLDER",
+        help="Put the results into the papers' pages in FOLDER/papers afterwards: verdicts, tables "
+        "and figures.",
+    ),
+    click.option(
+        "--book",
+        type=click.Path(dir_okay=False, writable=True, path_type=Path),
+        metavar="FILE.html",
+        help="Write the papers' pages as one HTML file, with the figures inside.",
+    ),
+    FORMAT_OPTIONS,
 )
-@click.option(
-    "--book",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
-    metavar="FILE.html",
-    help="Write the papers' pages as one HTML file, with the figures inside.",
-)
-@FORMAT_OPTIONS
 def study(
     names: tuple[str, ...],
     every: bool,
@@ -70,9 +107,7 @@ def study(
     add: Path | None,
     out: Path | None,
     cores: int | None,
-    docs: Path | None,
-    book: Path | None,
-    prints: Printed,
+    pages: _Pages,
 ) -> None:
     """Play the study NAME, a paper's comparison, in virtual time on all cores; or several.
 
@@ -111,12 +146,7 @@ def study(
         _list()
         return
     studies = _chosen(tuple(STUDIES) if every else names, only, add, quick=quick)
-    if book and book.suffix.lower() not in (".html", ".htm"):
-        raise click.BadParameter(f"'{book}' must end in .html", param_hint="--book")
-    if docs:  # before hours of playing
-        with runs_readable():
-            for name in studies:
-                analysis("papers").check(name, docs)
+    pages.check(studies)  # before hours of playing
     places = {_place(out, name, len(studies), quick=quick): each for name, each in studies.items()}
     places = _playable(places, every=every)
     rest = f"the same command goes on in {', '.join(map(str, places))}"
@@ -124,26 +154,8 @@ def study(
         for place, each in places.items():
             view.progress(f"{each.about}: into {place}")
         play(places, cores or Host.here().cores, view, runs=RUNS, quick=quick)
-    if docs or book:
-        _publish(list(places), docs, book, prints)
-
-
-def _publish(
-    folders: Sequence[Path], docs: Path | None, book: Path | None, prints: Printed
-) -> None:
-    """Put the results of the studies in `folders` into the pages in `docs`, and into `book`.
-
-    Without `docs` the book has pages of these studies alone.
-    """
-    from tempfile import TemporaryDirectory  # late: the list of commands does without
-
-    with TemporaryDirectory() as scratch, runs_readable():
-        for folder in folders:
-            made = analysis("papers").publish(folder, docs or Path(scratch), as_print(prints))
-            for file in made if docs else ():
-                click.echo(file)
-        if book:
-            click.echo(analysis("papers").write_book(docs or Path(scratch), book))
+    if pages.docs or pages.book:
+        pages.publish(places)
 
 
 def _chosen(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import CORES_OPTION, FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
+from ..options import CORES_OPTION, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SCENARIO, ScenarioFile
 from ..output import console, emit, enduring, table, warn
 from ..read.pages import short
 
@@ -31,7 +31,7 @@ _COSTS: dict[str, tuple[str, Callable[[float], str]]] = {
 
 
 @click.command(short_help="Play a grid of values and seeds in virtual time, on all cores.")
-@FILE
+@SCENARIO
 @click.option(
     "--over",
     multiple=True,
@@ -47,7 +47,6 @@ _COSTS: dict[str, tuple[str, Callable[[float], str]]] = {
     metavar="N",
     help="Play each combination with N seeds: the scenario's own seed and the next N - 1.",
 )
-@SET
 @OUT_OPTION(help="Folder of the sweep; RUNS/sweeps/NAME-DIGEST if not given.")
 @CORES_OPTION(
     help="Number of points to play at the same time; the number of cores if not given.",
@@ -62,10 +61,9 @@ _COSTS: dict[str, tuple[str, Callable[[float], str]]] = {
 @JSON_OPTION
 @enduring()
 def sweep(
-    file: Path,
+    file: ScenarioFile,
     over: tuple[str, ...],
     seeds: int,
-    overrides: tuple[str, ...],
     out: Path | None,
     cores: int | None,
     tensorboard: bool,
@@ -101,7 +99,7 @@ def sweep(
     from ..watching.sweep_views import shown
     from ..watching.tensorboard_view import SweepEvents, write_events
 
-    grid = Grid(file, overrides, over, seeds)
+    grid = Grid(*file, over, seeds)
     points = grid.points()
     out = out or runs / "sweeps" / folder_name(points)
     cores = cores or Host.here().cores

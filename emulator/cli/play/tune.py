@@ -8,13 +8,13 @@ import click
 
 from ..options import (
     CORES_OPTION,
-    FILE,
     JSON_OPTION,
     ON_OPTION,
     OUT_OPTION,
     RUNS_OPTION,
-    SET,
+    SCENARIO,
     SHAPING_OPTION,
+    ScenarioFile,
 )
 from ..output import console, emit, enduring, table, warn
 from ..read.analysis_package import analysis
@@ -55,8 +55,7 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
 
 
 @click.command(short_help="Choose compute groups, momentum and learning rate by short probes.")
-@FILE
-@SET
+@SCENARIO
 @ON_OPTION(
     default="virtual",
     help="Runtime of the probes: `virtual` plays them side by side in virtual time, `docker` one "
@@ -124,8 +123,7 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
 @JSON_OPTION
 @enduring()
 def tune(
-    file: Path,
-    overrides: tuple[str, ...],
+    file: ScenarioFile,
     on: str,
     shaping: "Delay | None",
     seed: int | None,
@@ -162,13 +160,12 @@ def tune(
     """
     from ...checks.preflight import warnings
     from ...machine.host import Host
-    from ...scenario import load
     from ...sweeps.sweep_folder import opened
     from ...sweeps.tuning import TuneOptions, check
     from ..watching.sweep_views import shown
     from .run import player
 
-    scenario = load(file, overrides if seed is None else (*overrides, f"seed={seed}"))
+    scenario = file.load() if seed is None else file.load(f"seed={seed}")
     options = TuneOptions(**choices)
     check(scenario, options)
     warn(warnings(scenario, on, runs))

@@ -2,11 +2,11 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ..options import FIGURE_OPTION, JSON_OPTION
+from ..options import FIGURE_OPTION, JSON_OPTION, together
 from ..output import console, emit
 from ..read.analysis_package import analysis
 from ..read.pages import check_figure, figure_drawn
@@ -14,6 +14,14 @@ from .completed_words import values_of
 
 if TYPE_CHECKING:
     from .device_shares import DeviceShares
+
+
+class _Sharing(NamedTuple):
+    """How data is split over devices, where that was asked for."""
+
+    split: str | None
+    devices: int | None
+    seed: int | None
 
 
 @click.command(short_help="Get the data sets that are missing here, or show a split of one.")
@@ -30,15 +38,19 @@ if TYPE_CHECKING:
     metavar="FOLDER",
     help="Take the files from this folder, and download nothing.",
 )
-@click.option(
-    "--split",
-    metavar="SPLIT",
-    help="Show this data split, as in a scenario: `iid`, or '{kind: dirichlet, alpha: 0.1}'.",
+@together(
+    "sharing",
+    _Sharing,
+    click.option(
+        "--split",
+        metavar="SPLIT",
+        help="Show this data split, as in a scenario: `iid`, or '{kind: dirichlet, alpha: 0.1}'.",
+    ),
+    click.option(
+        "--devices", type=click.IntRange(1, 100_000), metavar="N", help="Split over N devices."
+    ),
+    click.option("--seed", type=int, metavar="N", help="Seed of the split; 0 without it."),
 )
-@click.option(
-    "--devices", type=click.IntRange(1, 100_000), metavar="N", help="Split over N devices."
-)
-@click.option("--seed", type=int, metavar="N", help="Seed of the split; 0 without it.")
 @click.option(
     "--set",
     "overrides",
@@ -56,9 +68,7 @@ if TYPE_CHECKING:
 def data(
     names: tuple[str, ...],
     folder: Path | None,
-    split: str | None,
-    devices: int | None,
-    seed: int | None,
+    sharing: _Sharing,
     overrides: tuple[str, ...],
     again: bool,
     figure: Path | None,
@@ -94,7 +104,7 @@ def data(
                 "slash, or ends as .npz, .csv, .parquet, .py:FUNCTION or .yaml",
                 param_hint="'NAME'",
             )
-    if not files and not (split or devices or figure or as_json or overrides or again or seed):
+    if not files and not (any(sharing) or figure or as_json or overrides or again):
         _fetch(names, folder)
         return
     if len(names) != 1:
@@ -104,11 +114,11 @@ def data(
     check_figure(figure)
     (name,) = names
     if _is_scenario(name):
-        if devices is not None or again:
+        if sharing.devices is not None or again:
             raise click.UsageError("--devices and --again are for data, and not for a scenario")
-        shares = _of_scenario(Path(name), split, seed, overrides)
+        shares = _of_scenario(Path(name), sharing, overrides)
     else:
-        shares = _of_data(name, split, devices or 10, seed or 0, overrides, again)
+        shares = _of_data(name, sharing, overrides, again)
     _show(shares, figure, as_json)
     shares.require_examples()
 
@@ -134,14 +144,13 @@ def _fetch(names: tuple[str, ...], folder: Path | None) -> None:
         fetch(name, partial(print, flush=True), sources)
 
 
-def _of_scenario(
-    file: Path, split: str | None, seed: int | None, overrides: tuple[str, ...]
-) -> "DeviceShares":
+def _of_scenario(file: Path, sharing: _Sharing, overrides: tuple[str, ...]) -> "DeviceShares":
     """Return the split of the scenario in `file`."""
     from ...scenario import load
     from ...scenario.reading.typed_values import Override
     from .device_shares import shared
 
+    split, _, seed = sharing
     given = [("split", f"training.split={split}", split), ("seed", f"seed={seed}", seed)]
     options = [Override(text, f"--{name}") for name, text, value in given if value is not None]
     scenario = load(file, (*overrides, *options))
@@ -150,12 +159,7 @@ def _of_scenario(
 
 
 def _of_data(
-    name: str,
-    split: str | None,
-    devices: int,
-    seed: int,
-    overrides: tuple[str, ...],
-    again: bool,
+    name: str, sharing: _Sharing, overrides: tuple[str, ...], again: bool
 ) -> "DeviceShares":
     """Return the split of the data `name`, by its name or path, over numbered devices."""
     from ...learning.datasets import DATASETS
@@ -164,9 +168,10 @@ def _of_data(
 
     if name in DATASETS and (overrides or again):
         raise click.UsageError(f"--set and --again are for data of your own, and not for {name}")
-    chosen = read_split(split or "iid", "--split")
+    chosen = read_split(sharing.split or "iid", "--split")
     dataset = name if name in DATASETS else read_dataset(name, overrides, again=again)
-    return shared(dataset, chosen, [f"device-{number}" for number in range(devices)], seed)
+    names = [f"device-{number}" for number in range(sharing.devices or 10)]
+    return shared(dataset, chosen, names, sharing.seed or 0)
 
 
 def _default_figure(name: str) -> Path:
