@@ -1,7 +1,7 @@
 """How fast a model learns the first data set that fits, by plain SGD on one core:
 `python -m tests.benchmarks.learning mnist-vgg [STEPS] [RATE] [BATCH]`.
 
-TF_ENABLE_ONEDNN_OPTS=0 in the environment turns off oneDNN's kernels, here alone.
+With --without-onednn as the first word TensorFlow has its own kernels.
 """
 
 import math
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from emulator.learning import datasets, models
-from emulator.learning.learners import capi
 from emulator.learning.learners.batches import Batches
 from emulator.learning.learners.export import exported
 from emulator.learning.learners.graph import GraphEvaluator, GraphLearner
@@ -43,7 +42,9 @@ def measure(name: str, steps: int, rate: float, size: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    capi.KERNELS_OF_ONEDNN = os.environ.get("TF_ENABLE_ONEDNN_OPTS", capi.KERNELS_OF_ONEDNN)
+    if sys.argv[1] == "--without-onednn":
+        os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+        del sys.argv[1]
     given = dict(enumerate(sys.argv[1:]))
     print(
         measure(given[0], int(given.get(1, 1500)), float(given.get(2, 0.05)), int(given.get(3, 32)))

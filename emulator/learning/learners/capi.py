@@ -21,9 +21,6 @@ _SUFFIX = "2.dylib" if sys.platform == "darwin" else "so.2"
 # two files: the library, and the framework library that it loads itself
 LIBRARY, FRAMEWORK = f"libtensorflow_cc.{_SUFFIX}", f"libtensorflow_framework.{_SUFFIX}"
 
-KERNELS_OF_ONEDNN = "1"
-"""Whether TensorFlow takes them; benchmarks alone turn them off, with "0"."""
-
 
 class TensorFlowError(RuntimeError):
     """TensorFlow refused a graph or an input; the message is TensorFlow's."""
@@ -77,18 +74,14 @@ _RESULT_AND_ARGUMENTS: dict[str, tuple[Any, ...]] = {
 def library() -> Any:
     """Return the C library, opened at the first call. Raises HostError with the folders searched.
 
-    TensorFlow takes oneDNN's kernels by itself on some processors only. Here it takes them on all,
-    whatever the environment says: a gradient of `mnist-cnn` needs two thirds of the time with AVX2,
-    and one of `char-lstm` half. Other kernels give other last digits, so a run in containers and
-    one in virtual time would differ. Warns (RuntimeWarning) where somebody imported the Python
-    package before and TensorFlow has chosen other kernels for this process.
+    Warns (RuntimeWarning) where the process had TensorFlow before it had `emulator`, and TensorFlow
+    chose other kernels than oneDNN's.
 
     The library is opened with local symbols, and finds its framework library beside itself. With
     either in the global scope, the BoringSSL inside would replace OpenSSL in a later `import
     hashlib` or `ssl`, and crash.
     """
     path = folder() / LIBRARY
-    os.environ["TF_ENABLE_ONEDNN_OPTS"] = KERNELS_OF_ONEDNN
     try:
         with _hushed():
             opened = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL)
@@ -100,8 +93,8 @@ def library() -> Any:
     if "tensorflow" in sys.modules and not _with_onednn():
         warnings.warn(
             "TensorFlow was imported before emulator, without oneDNN's kernels: this process "
-            "computes other last digits than containers. Import tensorflow after the first run, or "
-            "set TF_ENABLE_ONEDNN_OPTS=1 before it is imported.",
+            "computes other last digits than containers. Import emulator before tensorflow, or set "
+            "TF_ENABLE_ONEDNN_OPTS=1.",
             RuntimeWarning,
             stacklevel=2,
         )
