@@ -56,11 +56,13 @@ def main() -> None:
         "--docs", type=Path, help="write the blocks of `overlap` and `groups` into the pages here"
     )
     asked = parser.parse_args()
+    result: dict[str, Any] = {"host": _host()}
     try:
-        result = measure(asked.part, asked.seconds)
+        measure(asked.part, asked.seconds, result)
     except EmulatorError as error:
         sys.exit(f"bench: {error}")
-    print(json.dumps(result, indent=2) if asked.json else table.page(result))
+    finally:  # what was measured before a part that fails
+        print(json.dumps(result, indent=2) if asked.json else table.page(result), flush=True)
     for name, part in BLOCKS.items():
         if asked.docs and (rows := result.get(name)):
             made, cores = [part.page_table(rows)], result["host"]["cores"]
@@ -69,11 +71,8 @@ def main() -> None:
             )
 
 
-def measure(part: str | None, seconds: float) -> dict[str, Any]:
-    cores = len(os.sched_getaffinity(0))
-    result: dict[str, Any] = {
-        "host": {"processor": _processor(), "cores": cores, "kernel": platform.release()}
-    }
+def measure(part: str | None, seconds: float, result: dict[str, Any]) -> None:
+    """Add the figures of `part`, or of all parts, to `result`, each once it is measured."""
     if part in (None, "containers"):
         result |= _containers(seconds)
     if part in (None, "durable"):
@@ -92,7 +91,6 @@ def measure(part: str | None, seconds: float) -> dict[str, Any]:
         result["groups"] = compute_groups.measure(say)
     if part in (None, "virtual"):
         result["virtual"] = _virtual()
-    return result
 
 
 def _containers(seconds: float) -> dict[str, Any]:
@@ -157,6 +155,11 @@ def _runs(seconds: float) -> dict[str, Any]:
 
 def say(step: str) -> None:
     print(f"bench: {step} ...", file=sys.stderr, flush=True)
+
+
+def _host() -> dict[str, Any]:
+    cores = len(os.sched_getaffinity(0))
+    return {"processor": _processor(), "cores": cores, "kernel": platform.release()}
 
 
 def _processor() -> str:

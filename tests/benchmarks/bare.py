@@ -64,7 +64,8 @@ def _work(ready: Any, took: Any, devices: int, rounds: int) -> None:
 def _works(devices: int) -> dict[str, Callable[[], Any]]:
     """To find a gradient, of the same model each time; and to play the next device's update."""
     algorithm, model = ALGORITHMS[ALGORITHM], models.find(MODEL)
-    codec, layout, examples = algorithm.codec, model.layout, datasets.load(DATASET).train
+    codec: Any = algorithm.codec  # one without a state and without dice
+    layout, examples = model.layout, datasets.load(DATASET).train
     learner, dice = GraphLearner(exported(MODEL)), np.random.default_rng(1)
     state = Parameters(model.initial(1), RATE, algorithm.modulation.start(layout))
     initial = state.snapshot()

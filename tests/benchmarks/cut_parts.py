@@ -5,6 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,13 +46,9 @@ class Parts:
             timed(took, "whole", lambda: self.whole.gradient(self.theta, x, y))
             activations = timed(took, "forward", lambda: self.forward(before, x, y))
             answer = timed(
-                took, "server", lambda sent=activations: self.server.slopes(behind, sent, size, y)
+                took, "server", partial(self.server.slopes, behind, activations, size, y)
             )
-            timed(
-                took,
-                "backward",
-                lambda back=answer.activations: self.device.backward(1, back),
-            )
+            timed(took, "backward", partial(self.device.backward, 1, answer.activations))
         return {name: round(min(times), 2) for name, times in took.items()}
 
     def forward(self, before: Any, x: Any, y: Any) -> Any:

@@ -12,6 +12,7 @@ from emulator.codecs import TopK
 from emulator.core import wire
 from emulator.core.wire.messages import ModelReply, Update
 from emulator.learning import models
+from emulator.units import Fraction
 
 from .gradient import MODEL
 
@@ -44,7 +45,7 @@ def rate(*, encrypt: bool, seconds: float) -> float:
             router.curve_server, router.curve_secretkey = 1, keys[1]
         router.bind("tcp://127.0.0.1:*")
         for _ in peers:
-            addresses.put(router.last_endpoint.decode())
+            addresses.put(router.getsockopt_string(zmq.LAST_ENDPOINT))
         _answer(router, down, PEERS)  # all are there
         _answer(router, down, until=time.monotonic() + _WARM)
         began = time.monotonic()
@@ -81,5 +82,5 @@ def _peer(addresses: Any, up: Sequence[bytes], public: bytes | None) -> None:
 def _frames() -> tuple[list[Any], list[Any]]:
     layout = models.find(MODEL).layout
     theta = np.random.default_rng(0).standard_normal(layout.size, np.float32)
-    frames = TopK(keep=0.01).encode(theta, layout)
+    frames = TopK(keep=Fraction(0.01)).encode(theta, layout)
     return wire.pack(Update("peer-0", 1, 0.5, 0.003, frames)), wire.pack(ModelReply(1, 1, theta))

@@ -33,7 +33,7 @@ def measure(name: str, steps: int, rate: float, size: int) -> dict[str, Any]:
         gradient, _ = learner.gradient(theta, x, y)
         cpu.append(time.process_time() - began)
         theta = theta - np.float32(rate) * gradient
-    evaluator, right = GraphEvaluator(exported(name)), 0
+    evaluator, right = GraphEvaluator(exported(name)), 0.0
     for start in range(0, len(data.test), CHUNK):
         right += evaluator.evaluate(theta, *data.test.batch(slice(start, start + CHUNK)))[0]
     median = 1e3 * float(np.median(cpu))

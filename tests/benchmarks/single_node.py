@@ -12,8 +12,9 @@ times of one thread. Takes about three minutes, with `--gradients` four.
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -123,7 +124,7 @@ def throughput(step: Callable[[], object], images: int) -> float:
     return calls * images / spent
 
 
-def measure(steps: dict[int, Callable[[], object]]) -> dict[int, float]:
+def measure(steps: Mapping[int, Callable[[], object]]) -> dict[int, float]:
     """Return the best images a second for each number of images at once.
 
     The values take turns, so that a disturbance of the host strikes all of them.
@@ -161,7 +162,7 @@ def gradients() -> dict[str, dict[int, float]]:
         def step(images: int, learner=learner, theta=theta, batches=batches) -> object:
             return learner.gradient(theta, *batches[images])
 
-        steps = {images: lambda images=images, step=step: step(images) for images in AT_ONCE}
+        steps = {images: partial(step, images) for images in AT_ONCE}
         found[f"{name} gradient"] = measure(steps)
         print(f"{name} gradient", flush=True)
     return found
@@ -209,7 +210,7 @@ def draw(found: dict[str, dict[int, float]], path: Path) -> None:
 
 def library() -> str:
     """Return the library that multiplies matrices, with its version."""
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[index]
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return f"NumPy {np.__version__} with {blas['name']}"
 
 

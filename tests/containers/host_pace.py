@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Thread
 from typing import Any, NamedTuple
 
 SPAN = 1.0
@@ -16,6 +18,19 @@ while time.monotonic() < begun + {SPAN}:
     sum(range(1000))
 print((time.monotonic() - begun) / time.process_time())
 """
+
+_SLEEPS = """
+import sys, time
+lost, begun = 0.0, time.monotonic()
+print(flush=True)
+while time.monotonic() < begun + 600:
+    due = time.monotonic() + 0.001
+    time.sleep(0.001)
+    now = time.monotonic()
+    lost += max(0.0, now - due - 0.002)
+    print(lost / (now - begun), flush=True)
+"""
+"""A link makes good 2 ms of lateness: its bucket holds as much. What is beyond is lost for good."""
 
 
 class Pace(NamedTuple):
@@ -51,6 +66,27 @@ def wait() -> float:
     running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(cores)]
     told = [float(process.communicate()[0]) for process in running]
     return max(1.0, sum(told) / cores)
+
+
+@contextmanager
+def lateness() -> Iterator[Callable[[], float]]:
+    """Yield what returns the share of the time since then that a link of this host lost.
+
+    A process that only sleeps for a millisecond is woken late by as much as a link is.
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", _SLEEPS], stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        told: list[float] = [0.0]
+        reading = Thread(target=lambda: told.extend(map(float, process.stdout or ())), daemon=True)
+        reading.start()
+        try:
+            yield lambda: told[-1]
+        finally:
+            process.kill()
+            reading.join()
 
 
 def pace(result: Mapping[str, Any], *waits: float) -> Pace:

@@ -99,7 +99,7 @@ class Attackers:
 
     def counts(self) -> dict[str, Any]:
         """Return numbers of messages by attackers and kinds, connections, and answers."""
-        wild = [*self.saboteurs, *self.outsiders, *self.mutes]
+        wild: list[Any] = [*self.saboteurs, *self.outsiders, *self.mutes]
         return {
             "insiders": _sum(self.insiders),
             "saboteurs": _sum(self.saboteurs),

@@ -78,7 +78,7 @@ class Insider:
             message = wire.unpack(frames)
         except WireError:
             return False
-        return message.node == self.node and self._seen.repeats(message)
+        return getattr(message, "node", None) == self.node and self._seen.repeats(message)
 
     def settle(self) -> None:
         """Wait for the answer to the last question. TimeoutError if the server is silent."""

@@ -75,7 +75,7 @@ class HostileMessages:
         self._ticket += 1
         ticket, gradient = self._ticket, self.dice.choice(self._gradients)
         updates = [Update(node, version, 0.5, 0.01, gradient, numbered) for numbered in (None, 1)]
-        others = [
+        others: list[Message] = [
             Hello(node, self.dice.randrange(9)),
             Leave(node),
             Diverged(node, version),

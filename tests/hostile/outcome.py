@@ -42,7 +42,7 @@ class Logged:
     cut_off: Counter[str]
     """Connections that the server hung up on; by address if no node was admitted on one."""
     taken: Counter[str]
-    losses: defaultdict[str, list[float]]
+    losses: defaultdict[str, list[float | None]]
     """Losses of the updates, in their order."""
     bytes: Counter[str]
     """Bytes of the records other than updates."""
@@ -101,7 +101,7 @@ def complaints(siege: Siege, log: Logged) -> list[str]:
 def table(siege: Siege, log: Logged) -> str:
     """Return the figures for people."""
     counts, order = siege.counts, siege.order
-    rows = [("messages", *KINDS, "sum")]
+    rows: list[tuple[str, ...]] = [("messages", *KINDS, "sum")]
     for name in ("insiders", "saboteurs", "outsiders"):
         sent = counts[name]
         rows.append((name, *(str(sent.get(kind, 0)) for kind in KINDS), str(sum(sent.values()))))

@@ -84,13 +84,15 @@ def _level(name: str, samples: list[Sample]) -> Level:
     span = SPAN * (last - warm)
     begin = [sample for sample in samples if warm <= sample.at < warm + span]
     end = [sample for sample in samples if sample.at > last - span]
-    memory = (mean(sample.memory for sample in part) for part in (begin, end))
-    first, then = (
-        sorted(sample.descriptors for sample in part)[len(part) // 4] for part in (begin, end)
-    )
+    first, then = (mean(sample.memory for sample in part) for part in (begin, end))
+    descriptors = _lower_quartile(begin), _lower_quartile(end)
     connections = max(sample.connections for sample in samples)
     bound = GROWTH if warm >= WARM_UP else SHORT_GROWTH
-    return Level(name, *memory, (first, then), connections, bound)
+    return Level(name, first, then, descriptors, connections, bound)
+
+
+def _lower_quartile(samples: list[Sample]) -> float:
+    return sorted(sample.descriptors for sample in samples)[len(samples) // 4]
 
 
 def complaints(soak: Soak) -> list[str]:

@@ -67,7 +67,7 @@ def soak(seconds: float, folder: Path, say: Callable[[str], None]) -> Soak:
             try:
                 run = _begun(conductor, folder / "runs" / "soak" / "latest")
                 if run:
-                    watched = {CONDUCTOR: partial(int, conductor.pid)}
+                    watched: dict[str, Find] = {CONDUCTOR: partial(int, conductor.pid)}
                     watched |= processes.find(client, run)
                     bridges = _bridges(client, run)
                     server = folder / "runs" / "soak" / "latest" / "server"

@@ -1,6 +1,7 @@
 """What codings make of the gradients of a model that has trained for a while: they are no noise."""
 
 import math
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -44,8 +45,8 @@ def measure(repeats: int) -> dict[str, Any]:
             "bits": mean(8 * len(frame) / entries for frame in frames),
             **best(
                 {
-                    "encode": lambda coding=coding: coding.encode(chosen[0], layout),
-                    "decode": lambda c=coding, f=frames[0]: c.decode(f, entries, layout),
+                    "encode": partial(coding.encode, chosen[0], layout),
+                    "decode": partial(coding.decode, frames[0], entries, layout),
                 },
                 repeats,
             ),

@@ -27,7 +27,7 @@ def show(shaping: str, folder: Path) -> None:
     costs.start()
     options = ["--json", "--no-report", "--shaping", shaping, "--set", "stop={time: 90s}"]
     options += ["--set", "training.pull.kind=dense"]  # the box has most to do with whole models
-    command = [EMULATE, "run", ROOT / "scenarios" / "quickstart.yaml", *options]
+    command = [str(EMULATE), "run", str(ROOT / "scenarios" / "quickstart.yaml"), *options]
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
     costs.end()
     summary = json.loads(done.stdout)

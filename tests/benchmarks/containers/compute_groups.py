@@ -53,8 +53,8 @@ def measure(say: Callable[[str], None], seconds: float = SECONDS) -> Figures:
     for groups in GROUPS:
         say(f"8 devices in {groups} groups")
         sets = [f"training.synchronization.groups={groups}", f"stop.time={seconds:.0f}s"]
-        folder = emulator.run(loads(SCENARIO, sets), runs=RUNS)
-        rows.append(found(folder))
+        played = emulator.run(loads(SCENARIO, sets), runs=RUNS)
+        rows.append(found(played.folder))
     return rows
 
 

@@ -39,7 +39,7 @@ EMULATE = Path(sys.executable).with_name("emulate")
 
 def emulate(folder: Path, *words: str) -> Any:
     """Return what a command prints as JSON; a run without an update has failed, and prints it."""
-    command = [EMULATE, *words, "--json"]
+    command = [str(EMULATE), *words, "--json"]
     return json.loads(subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True).stdout)
 
 

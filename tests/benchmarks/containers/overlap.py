@@ -134,8 +134,8 @@ def _play(model: str, batch: int, setup: str, schedule: str) -> Iterations:
     training = {"model": model, "batch_size": batch, "schedule": schedule}
     keys = [f"training.{key}={value}" for key, value in training.items()]
     scenario = emulator.load(SCENARIO, [*sides, *keys])
-    folder = emulator.run(scenario, runs=RUNS)
-    return iterations(read(folder / "run.jsonl"))
+    played = emulator.run(scenario, runs=RUNS)
+    return iterations(read(played.folder / "run.jsonl"))
 
 
 def iterations(log: Iterable[Record]) -> Iterations:

@@ -27,8 +27,8 @@ from unittest.mock import patch
 from analysis import papers
 from analysis.papers.fresh_fleets import Choice, FreshFleet, Tuned, choices, claims
 from emulator.costs.prediction import divisors
+from emulator.learning import datasets
 from emulator.log.records import Record
-from emulator.runs import data_split
 from emulator.runs.conductor import RunView
 from emulator.runs.results import write_json
 from emulator.runtimes.virtual.play_virtual import play
@@ -138,7 +138,7 @@ def _tuned(scenario: Scenario, out: Path, paper: bool) -> Tuned:
 @contextmanager
 def _data_kept() -> Iterator[None]:
     """Keep each data set in memory: thousands of short runs would read it again and again."""
-    with patch.object(data_split.datasets, "load", lru_cache(data_split.datasets.load)):
+    with patch.object(datasets, "load", lru_cache(datasets.load)):
         yield
 
 

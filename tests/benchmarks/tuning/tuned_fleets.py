@@ -58,7 +58,7 @@ FLEETS = (
 def tuned(fleet: Played, out: Path, *options: str) -> dict[str, Any]:
     """Tune `fleet` with `options` in the folder `out`; return the content of `tuning.json`."""
     file = SCENARIOS / f"{fleet.scenario}.yaml"
-    command = [EMULATE, "tune", file, *RATES, *options, "--out", out, "--json"]
+    command = [str(EMULATE), "tune", str(file), *RATES, *options, "--out", str(out), "--json"]
     print("tuned_fleets:", fleet.name, *options, file=sys.stderr, flush=True)
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     report: dict[str, Any] = json.loads(said)
