@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -39,7 +40,8 @@ class Pace(NamedTuple):
     step: float
     """Of a training step on an idle core, measured before and after a run."""
     wait: float
-    """By which a process on each core took longer than the core did: other work had the rest."""
+    """By which a process took longer than its core did: other work, or another machine, had the
+    rest."""
 
     def explains(self, slower: float, promised: float) -> bool:
         """Return whether a run that was by the share `slower` slower than it should be has kept
@@ -66,6 +68,27 @@ def wait() -> float:
     running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(cores)]
     told = [float(process.communicate()[0]) for process in running]
     return max(1.0, sum(told) / cores)
+
+
+@contextmanager
+def stolen() -> Iterator[Callable[[], float]]:
+    """Yield what returns the factor, at least 1, by which processes took longer since then because
+    the machine below this one ran another in the meantime (`steal` in proc(5))."""
+    busy, taken = _processor_time()
+
+    def factor() -> float:
+        now_busy, now_taken = _processor_time()
+        return 1 + (now_taken - taken) / max(1, now_busy - busy)
+
+    yield factor
+
+
+def _processor_time() -> tuple[int, int]:
+    """Return the ticks that all cores have worked, and those that were stolen from them."""
+    user, nice, system, _, _, interrupts, soft, steal, *_ = map(
+        int, Path("/proc/stat").read_text().split()[1:10]
+    )
+    return user + nice + system + interrupts + soft, steal
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pytest
 from analysis import read
 from tests.containers import quickstart
 from tests.containers.conftest import TINY
-from tests.containers.host_pace import pace, wait
+from tests.containers.host_pace import pace, stolen, wait
 from tests.layers import ROOT
 
 pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(1200)]
@@ -26,9 +26,11 @@ def both(emulate):
 
     def play(file, *overrides):
         before = wait()
-        done = emulate("compare", "--runtimes", file, *overrides, "--json", timeout=800)
+        with stolen() as taken:
+            done = emulate("compare", "--runtimes", file, *overrides, "--json", timeout=800)
+            meanwhile = taken()
         result = json.loads(done.stdout)
-        beside = pace(result, before, wait())
+        beside = pace(result, before, wait(), meanwhile)
         docker, virtual = read(result["docker"]), read(result["virtual"])
         print(beside, docker.summary["fidelity"]["reasons"], json.dumps(result["agreement"]))
         differences = {row["quantity"]: row["difference"] for row in result["agreement"]}

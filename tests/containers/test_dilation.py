@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from emulator.machine.host import cores
-from tests.containers.host_pace import Pace, at_most_twice, pace, wait
+from tests.containers.host_pace import Pace, at_most_twice, pace, stolen, wait
 
 pytestmark = [
     pytest.mark.docker,
@@ -84,7 +84,9 @@ def test_sixteen_devices_update_as_often_and_an_outage_ends(played):
 def updates_as_often(played):
     rates, waits, (begin, end) = [], [wait()], OUTAGE
     for dilation in (1, 5):
-        summary, manifest, away = played(dilation)
+        with stolen() as taken:
+            summary, manifest, away = played(dilation)
+            waits.append(taken())
         waits.append(wait())
         assert summary["outcome"] == "success"
         assert [at for at in away if at < begin] and [at for at in away if at > end + 0.2]
@@ -112,9 +114,11 @@ def test_a_crowd_agrees_with_virtual_time_at_the_dilation_that_check_names(emula
 
 def agrees(emulate, file, folder):
     before = wait()
-    done = emulate("compare", "--runtimes", str(file), "--json", "--set", "time.dilation=auto")
+    with stolen() as taken:
+        done = emulate("compare", "--runtimes", str(file), "--json", "--set", "time.dilation=auto")
+        meanwhile = taken()
     result = json.loads(done.stdout)
-    beside = pace(result, before, wait())
+    beside = pace(result, before, wait(), meanwhile)
     differences = {row["quantity"]: row["difference"] for row in result["agreement"]}
     slower = differences["updates_per_second"]
     fidelity = json.loads((folder / result["docker"] / "summary.json").read_text())["fidelity"]

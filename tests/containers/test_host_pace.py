@@ -1,8 +1,11 @@
 """The pace of the host beside a run: it explains what it can cause, and nothing else."""
 
+import time
+
 import pytest
 
-from tests.containers.host_pace import Pace, at_most_twice, pace, wait
+from tests.containers import host_pace
+from tests.containers.host_pace import Pace, at_most_twice, lateness, pace, stolen, wait
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,22 @@ def test_the_pace_is_of_the_slowest_moment() -> None:
     assert pace(result, 1.0, 1.5) == Pace(pytest.approx(1.25), 1.5)
     assert pace({}, 1.0) == Pace(1.0, 1.0)
     assert 1.0 <= wait() < 100
+
+
+def test_what_another_machine_took_is_a_factor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fifth of the work was stolen on top."""
+    with stolen() as factor:
+        assert factor() >= 1.0
+    ticks = iter([(1000, 50), (1100, 70)])
+    monkeypatch.setattr(host_pace, "_processor_time", lambda: next(ticks))
+    with stolen() as factor:
+        assert factor() == pytest.approx(1.2)
+
+
+def test_a_sleeper_tells_how_late_the_host_wakes_it() -> None:
+    with lateness() as lost:
+        time.sleep(0.3)
+        assert 0.0 <= lost() < 1.0
 
 
 @pytest.mark.parametrize("misses", [0, 1, 2])
