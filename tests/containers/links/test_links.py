@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
 RATES = {"radio": 0.25e6, "slow": 1e6, "middle": 10e6, "fast": 50e6, "fibre": 100e6}
 TRIES = 3
 SECONDS = 6
+MOST_LOST = 0.05
+"""Largest share of the time that counts as lost by the host: it may be the box that is busy."""
 """About how long each transfer takes."""
 
 COMMON = """
@@ -100,7 +102,7 @@ def test_goodput_is_what_the_rate_leaves(client, ours, tmp_path):
     for _ in range(TRIES):  # TCP loses the last of what it sends now and then, and that takes time
         with lateness() as lost:
             shares = measure(client, tmp_path)
-            late = lost()
+            late = min(lost(), MOST_LOST)
         print(json.dumps(shares), f"{late:.2%} lost by the host")
         assert max(shares.values()) < 1.03, shares
         kept = {link: share / (1 - late) for link, share in shares.items()}
