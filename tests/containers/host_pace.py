@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,10 @@ while time.monotonic() < begun + 600:
     print(lost / (now - begun), flush=True)
 """
 """A link makes good 2 ms of lateness: its bucket holds as much. What is beyond is lost for good."""
+MOST_LOST = 0.25
+"""Largest share of the time that a host may have lost, of which a measurement is excused."""
+CALM, PATIENCE = 0.01, 60.0
+"""Share of the time that a calm host loses at most, and seconds to wait for a calm one."""
 
 
 class Pace(NamedTuple):
@@ -55,7 +60,32 @@ def at_most_twice(play: Callable[[], None]) -> None:
         play()
     except AssertionError as missed:
         print(f"played again, as the first play missed: {missed}")
+        await_calm()
         play()
+
+
+def tries(most: int) -> Iterator[Callable[[], float]]:
+    """Yield for each of `most` tries what returns the factor by which the host made its transfers
+    longer; wait for a calm host before another try.
+
+    A time in which nobody sends is lost to a link, and as much again while TCP finds back to its
+    rate: a host that lost a tenth of the time explains transfers that took 1.25 times as long.
+    """
+    for number in range(most):
+        if number:
+            await_calm()
+        with lateness() as lost:
+            yield lambda lost=lost: 1 / (1 - 2 * min(lost(), MOST_LOST))  # type: ignore[misc]
+
+
+def await_calm() -> None:
+    """Wait until this host wakes a sleeping process in time, or `PATIENCE` is over."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with lateness() as lost:
+            time.sleep(SPAN)
+            if lost() < CALM:
+                return
 
 
 def wait() -> float:

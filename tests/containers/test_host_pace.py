@@ -1,11 +1,22 @@
 """The pace of the host beside a run: it explains what it can cause, and nothing else."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from tests.containers import host_pace
-from tests.containers.host_pace import Pace, at_most_twice, lateness, pace, stolen, wait
+from tests.containers.host_pace import (
+    Pace,
+    at_most_twice,
+    await_calm,
+    lateness,
+    pace,
+    stolen,
+    tries,
+    wait,
+)
 
 
 @pytest.mark.parametrize(
@@ -45,6 +56,35 @@ def test_a_sleeper_tells_how_late_the_host_wakes_it() -> None:
     with lateness() as lost:
         time.sleep(0.3)
         assert 0.0 <= lost() < 1.0
+
+
+@pytest.mark.parametrize(("share", "factor"), [(0.0, 1.0), (0.1, 1.25), (0.25, 2.0), (0.9, 2.0)])
+def test_lost_time_excuses_twice_as_much_up_to_half(
+    share: float, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _late(monkeypatch, share)
+    monkeypatch.setattr(host_pace, "PATIENCE", 0.0)
+    assert [longer() for longer in tries(3)] == [pytest.approx(factor)] * 3
+
+
+@pytest.mark.parametrize(("share", "seconds"), [(0.0, 1), (0.5, 60)])
+def test_another_try_waits_for_a_calm_host(
+    share: float, seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(host_pace.time, "monotonic", lambda: sum(slept))
+    monkeypatch.setattr(host_pace.time, "sleep", slept.append)
+    _late(monkeypatch, share)
+    await_calm()
+    assert sum(slept) == seconds
+
+
+def _late(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    @contextmanager
+    def late() -> Iterator[Callable[[], float]]:
+        yield lambda: share
+
+    monkeypatch.setattr(host_pace, "lateness", late)
 
 
 @pytest.mark.parametrize("misses", [0, 1, 2])

@@ -11,6 +11,7 @@ from emulator.shaping.backend import Backend
 from emulator.units import Rate
 from emulator.world.links.bottleneck import SharedLink, SharedSide
 from emulator.world.links.link import FRAME, Link, Side
+from tests.containers.host_pace import tries
 from tests.netem.lab import Message, Way
 from tests.netem.street import Street, street
 
@@ -27,6 +28,7 @@ SHARED = SharedLink(SharedSide(UP), SharedSide(DOWN))
 WAYS: tuple[tuple[Way, Rate], ...] = (("up", UP), ("down", DOWN))
 SIZE = 10_000
 """Bytes of a message, by which the bytes of a time are counted."""
+TRIES = 3
 BEGIN, END, LONG = 1.5, 5.5, 7.0
 """Seconds after the first message: the time that counts, and for which all are busy."""
 
@@ -41,6 +43,17 @@ def test_members_share_the_whole_rate_of_the_bottleneck(way: Way, rate: Rate, co
     """
     if control not in AVAILABLE.read_text().split():
         pytest.skip(f"this kernel has not loaded the congestion control {control}")
+    for longer in tries(TRIES):
+        whole, kept = _kept(way, rate, control)
+        print(f"{way}, {control}: {whole:.4f} of the rate, of the shares {kept}, {longer():.3f}")
+        assert whole < 1.03
+        if whole * longer() > 0.97 and all(0.9 / longer() < s < 1.1 * longer() for s in kept):
+            return
+    raise AssertionError(f"{whole} of the rate, of the shares {kept}, {TRIES} times in a row")
+
+
+def _kept(way: Way, rate: Rate, control: str) -> tuple[float, list[float]]:
+    """Return the carried share of the rate, and of what each member should get."""
     shares = [3 / 7 * rate, 3 / 7 * rate, rate / 7]
     with street(SHARED, QUEUES, members=3) as here:
         slow = Side(Rate(rate / 7))
@@ -48,10 +61,7 @@ def test_members_share_the_whole_rate_of_the_bottleneck(way: Way, rate: Rate, co
         for member, share in enumerate(shares):
             here.stream(member, way, SIZE, _count(share), control)
         found = _passed(here)[way]
-    shown = [round(f / share, 3) for f, share in zip(found, shares, strict=True)]
-    print(f"{way}, {control}: {sum(found) / rate:.4f} of the rate, of the shares {shown}")
-    assert sum(found) == pytest.approx(rate, rel=0.03)
-    assert found == pytest.approx(shares, rel=0.1)
+    return sum(found) / rate, [round(f / share, 3) for f, share in zip(found, shares, strict=True)]
 
 
 def _passed(here: Street) -> dict[Way, list[float]]:
@@ -80,11 +90,15 @@ def _rate(messages: list[Message], began: float) -> float:
 @pytest.mark.parametrize(("way", "rate"), WAYS)
 def test_a_member_alone_has_the_whole_rate(way: Way, rate: Rate) -> None:
     """Also after a while: a sender that the kernel redirects goes around the queue."""
-    with street(SHARED, QUEUES, members=1) as here:
-        messages = here.stream(0, way, SIZE, _count(rate)).messages()
-    found = _rate(messages, messages[0].sent)
-    print(f"{way}: {found / rate:.4f} of the rate")
-    assert found == pytest.approx(rate, rel=0.03)
+    for longer in tries(TRIES):
+        with street(SHARED, QUEUES, members=1) as here:
+            messages = here.stream(0, way, SIZE, _count(rate)).messages()
+        share = _rate(messages, messages[0].sent) / rate
+        print(f"{way}: {share:.4f} of the rate, {longer():.3f}")
+        assert share < 1.03
+        if share * longer() > 0.97:
+            return
+    raise AssertionError(f"{share} of the rate, {TRIES} times in a row")
 
 
 def test_the_directions_take_nothing_from_each_other() -> None:

@@ -14,6 +14,7 @@ from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate
 from emulator.world.links.link import FRAME, Link, Side
+from tests.containers.host_pace import tries
 from tests.netem.lab import Lab, Way, lab
 
 pytestmark = [
@@ -47,8 +48,9 @@ def _lossy(way: Way, loss: float, rate: Rate | None = None) -> Link:
 )
 def test_goodput_is_the_rate_less_the_headers(backend: Backend, lump: int) -> None:
     late = [(rate, way) for rate in RATES for way in WAYS]
-    for _ in range(TRIES):
-        late = [item for item, took in _bulk(backend, late) if not _in_time(*item, took, lump)]
+    for longer in tries(TRIES):
+        found = _bulk(backend, late)
+        late = [item for item, took in found if not _in_time(*item, took, lump, longer())]
         if not late:
             return
     raise AssertionError(f"below 97 % of the goodput, {TRIES} times in a row: {late}")
@@ -69,12 +71,12 @@ def _size(rate: Rate) -> int:
     return round(4 * rate / 8 / FRAME)
 
 
-def _in_time(rate: Rate, way: Way, took: float, lump: int) -> bool:
+def _in_time(rate: Rate, way: Way, took: float, lump: int, longer: float) -> bool:
     """Late is TCP's fault now and then, when it loses the last of what it sends; early never is."""
     wanted = Side(rate=rate).transfer(_size(rate))
     print(f"{rate} {way}: goodput {wanted / took:.4f} of 0.9564 rate")
     assert took > Side(rate=rate).transfer(_size(rate) - lump) / 1.03, (str(rate), way)
-    return took < wanted / 0.97
+    return took < wanted / 0.97 * longer
 
 
 @pytest.mark.parametrize("backend", [TBF, HTB], ids=["tbf", "htb"])
@@ -82,13 +84,19 @@ def test_each_frame_of_a_fast_link_pays_its_overhead(backend: Backend) -> None:
     """In both directions; charged once for a packet of many frames, overhead would cost little."""
     side = Side(rate=Rate(50e6), overhead=400)
     size = _size(Rate(50e6)) // 2
+    late = list(WAYS)
     with lab() as here:
         here.shape(access.shape(Link(up=side, down=side), backend))
         here.outside(access.shape(Link(), backend, beyond=[side]))
-        for way in WAYS:
-            took = here.stream(way, size=size).messages()[0].took
-            print(f"{way}: {side.transfer(size) / took:.4f} of the goodput")
-            assert took == pytest.approx(side.transfer(size), rel=0.04), way
+        for longer in tries(TRIES):
+            took = {way: here.stream(way, size=size).messages()[0].took for way in late}
+            found = {way: each / side.transfer(size) for way, each in took.items()}
+            print(f"{found} of the modelled time, {longer():.3f} by the host")
+            assert all(each > 0.96 for each in found.values()), found
+            late = [way for way, each in found.items() if each > 1.04 * longer()]
+            if not late:
+                return
+    raise AssertionError(f"slower than modelled, {TRIES} times in a row: {found}")
 
 
 @pytest.mark.parametrize(
@@ -104,18 +112,27 @@ def test_each_frame_of_a_fast_link_pays_its_overhead(backend: Backend) -> None:
 def test_messages_take_the_time_that_virtual_time_charges(
     rate: Rate, size: int, count: int
 ) -> None:
+    link = _rated(rate)
+    wanted = link.up.transfer(count * size)
+    first = 8 * 1600 / rate + 0.002  # what an idle link lets through at once
+    for longer in tries(TRIES):
+        took = _both_ways(link, size, count)
+        print(f"{took} for {wanted:.3f}, {longer():.3f} by the host")
+        assert min(took) > wanted * 0.97 - first
+        if max(took) < wanted * 1.03 * longer() + 0.01:
+            return
+    raise AssertionError(f"{took} instead of {wanted} s, {TRIES} times in a row")
+
+
+def _both_ways(link: Link, size: int, count: int) -> list[float]:
+    """Return the seconds that the messages take up, and down, at the same time."""
     with lab() as up, lab() as down:
-        link, streams = _rated(rate), {}
-        for way, here in (("up", up), ("down", down)):
+        streams = []
+        for way, here in zip(WAYS, (up, down), strict=True):
             here.shape(access.shape(link, TBF))
-            streams[way] = here.stream(way, size, count)
-        for way, stream in streams.items():
-            messages = stream.messages()
-            took = messages[-1].received - messages[0].sent
-            print(f"{way}: {took:.3f} for {link.up.transfer(count * size):.3f}")
-            wanted = link.up.transfer(count * size)
-            first = 8 * 1600 / rate + 0.002  # what an idle link lets through at once
-            assert wanted * 0.97 - first < took < wanted * 1.03 + 0.01, way
+            streams.append(here.stream(way, size, count))
+        both = [stream.messages() for stream in streams]
+    return [messages[-1].received - messages[0].sent for messages in both]
 
 
 def test_the_slowest_link_still_carries() -> None:

@@ -16,6 +16,7 @@ from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
 from emulator.world.links.reshaping import plain
+from tests.containers.host_pace import tries
 from tests.layers import ROOT
 from tests.netem.box import BARE, TBF, PacketBox, packet_box
 from tests.netem.lab import Lab, Way, lab
@@ -75,7 +76,7 @@ def test_a_busy_link_has_its_rate_and_an_idle_one_its_delay() -> None:
     """The cable delays by 20 ms, as if the server's link did. A host with other work disturbs a
     measurement now and then, but not three in a row."""
     link = Link(up=Side(rate=Rate(8e6)), down=Side(rate=Rate(2e6)))
-    for _ in range(TRIES):
+    for _ in tries(TRIES):
         reports = _measured(link)
         print(reports)
         for way, asked in (("up", 8e6), ("down", 2e6)):
@@ -124,7 +125,7 @@ def test_the_rate_behind_a_box_is_judged_with_every_key(backend: Backend) -> Non
     """All links are busy at once, in both directions."""
     missed = dict(JUDGED)
     with packet_box() as box:
-        for _ in range(TRIES):
+        for _ in tries(TRIES):
             reports = _filled(box, backend, missed)
             for name, told in reports.items():
                 print(name, told)

@@ -9,6 +9,7 @@ from emulator.shaping import tc
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
 from emulator.world.links.link import Link, Side
+from tests.containers.host_pace import tries
 from tests.netem.box import BARE, TBF, PacketBox
 from tests.netem.lab import Way, lab
 
@@ -35,7 +36,7 @@ def test_the_latency_under_load_is_the_time_of_a_full_queue(
     other work disturbs a measurement now and then, but not three in a row.
     """
     full = 8 * tc.queue(RATE) / RATE
-    for _ in range(TRIES):
+    for _ in tries(TRIES):
         waited = _under_load(box, way, backend) / full
         if abs(waited - 1) < 0.15:
             return

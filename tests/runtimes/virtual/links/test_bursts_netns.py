@@ -15,6 +15,7 @@ from emulator.runtimes.virtual.links.network import link_constants
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
 from emulator.world.links.loss_models import FourStates, Gemodel, LossModel
+from tests.containers.host_pace import tries
 from tests.netem.box import packet_box
 from tests.netem.lab import lab
 
@@ -87,7 +88,7 @@ def test_bursts_cost_what_they_do_in_the_box(name: str) -> None:
     link = _link(MODELS[name])
     model = _modelled(link)
     spread = 3 * stdev(model) / math.sqrt(LINKS) + 0.35 * fmean(model)
-    for _ in range(TRIES):
+    for _ in tries(TRIES):
         real = _measured(link)
         print(f"{name}: {sorted(real)} messages, modelled {fmean(model):.1f} ± {stdev(model):.1f}")
         if abs(fmean(real) - fmean(model)) < spread:

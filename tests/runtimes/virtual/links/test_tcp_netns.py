@@ -15,6 +15,7 @@ from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Rate
 from emulator.world.links.link import ETHERNET, Link, Side
+from tests.containers.host_pace import tries
 from tests.fakes.virtual.replayed_transfers import Transfer, header, modelled
 from tests.netem.lab import Lab, Stream, Way, lab
 
@@ -75,8 +76,9 @@ def test_transfers_take_as_long_as_in_virtual_time(
 ) -> None:
     late = list(_cases(control, longest))
     print(f"\n{header()}")
-    for _ in range(TRIES):
-        late = [case for case, result in _transfers(backend, late, spared) if not _in_time(result)]
+    for longer in tries(TRIES):
+        found = _transfers(backend, late, spared)
+        late = [case for case, result in found if not _in_time(result, longer())]
         if not late:
             return
     raise AssertionError(f"slower than in virtual time, {TRIES} times in a row: {late}")
@@ -108,12 +110,13 @@ def _found(case: Case, stream: Stream, spared: int) -> list[Transfer]:
     ]
 
 
-def _in_time(found: list[Transfer]) -> bool:
+def _in_time(found: list[Transfer], longer: float) -> bool:
     """The first, and the best of the rest. Late may be this host's fault; early never is."""
+    print(f"{longer:.2f} times as long by the host")
     for item in found:
         print(item)
         assert item.measured > 0.9 * item.modelled, str(item)
-    first, *others = (item.measured < 1.1 * item.modelled + ROUSING for item in found)
+    first, *others = (item.measured < 1.1 * longer * item.modelled + ROUSING for item in found)
     return first and (not others or any(others))
 
 
@@ -139,12 +142,12 @@ class Cut:
 def test_what_is_sent_into_a_cut_arrives_when_tcp_tries_again() -> None:
     """As long as a cut lasts that ends well between two tries."""
     late = list(product(WAYS, (0.45, 2.6)))
-    for _ in range(TRIES):
+    for longer in tries(TRIES):
         with ThreadPoolExecutor() as threads:
             result = list(threads.map(_into, late))
         print("", *result, sep="\n")
         assert all(item.measured > item.mended for item in result)
-        far = [abs(item.modelled / item.measured - 1) > 0.25 for item in result]
+        far = [abs(item.modelled / item.measured - 1) > 1 - 0.75 / longer() for item in result]
         late = [item for item, off in zip(late, far, strict=True) if off]
         if not late:
             return
