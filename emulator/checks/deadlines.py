@@ -3,27 +3,24 @@
 A round (`fedavg`, `local-sgd`) ends after its `patience`. The server refuses the update of a device
 that needs longer, unless no other device sent an update either. Where devices wait for each other,
 `patience` counts from the first update: a device that needs so much longer than the fastest is left
-out of steps. A run without any update fails, and so does one without some device's hello.
+out of steps. A run without any update fails.
 """
 
-import math
 from collections.abc import Iterable
 
 from ..core.cut.cut_exchange import PATIENCE
-from ..core.server.parameter_server import GATHERING
 from ..costs.compute_groups import compute_groups
 from ..costs.exchange import lower_bounds
-from ..errors import counted, first_of
+from ..errors import counted
 from ..learning.datasets.split import Iid, Mixture, Shards
-from ..scenario.demand import boot_time
 from ..scenario.model import Scenario
 from ..scenario.sections.devices import Group
 from ..scenario.timeouts import largest_at_the_cut
 from ..schedules import Sequential
 from ..synchronization import Barrier, ComputeGroups, FedAvg, LocalSGD
-from ..units import Seconds, Share
+from ..units import Seconds
 from ..world.cpu_quota import least_seconds
-from .finding import Finding, StepTime, warning
+from .finding import Finding, StepTime
 
 SYNCHRONIZATION = "training.synchronization"
 
@@ -76,25 +73,6 @@ def too_short(scenario: Scenario, step: StepTime | None) -> list[Finding]:
         "computed on: make stop.time longer, or links faster"
     )
     return [Finding("warning", "stop.time", text)]
-
-
-def slow_starts(scenario: Scenario, timeout: float = GATHERING) -> list[Finding]:
-    """Return a warning if a device may fail to say hello within `timeout` seconds of its start.
-
-    The warning comes at half of `timeout` already: other work on the host makes each start longer.
-    """
-    slow = [device for device in scenario.nodes if boot_time(device.cpu) > timeout / 2]
-    if not slow:
-        return []
-    enough = Share(math.ceil(100 * boot_time(None) / (timeout / 2)) / 100)
-    names = first_of([device.name for device in slow], 1)
-    longest = max(boot_time(device.cpu) for device in slow)
-    why = (
-        f"{names}: with {Share(slow[0].cpu or 1.0)} of a core a device takes about {longest:.0f} s "
-        f"to say hello, and the run fails if it has not within {timeout:.0f} s: give it {enough} "
-        "or more, or play the scenario in virtual time"
-    )
-    return [warning("cpu", why)]
 
 
 def _warning(

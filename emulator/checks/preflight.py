@@ -16,7 +16,7 @@ from ..errors import EmulatorError, ScenarioError, mistakes
 from ..machine.host import Host
 from ..runs.data_split import DataSplit, split_data
 from ..scenario import Scenario
-from .deadlines import late_groups, slow_starts, too_short
+from .deadlines import late_groups, too_short
 from .faults import endless_crashes, faults_in_vain, scarce_memory
 from .finding import Finding, Situation
 from .links import link_bounds, short_limits, standing_clock
@@ -91,7 +91,6 @@ CHECKS: tuple[Check, ...] = (
     Check("scenario", BOTH, doubtful_plugins),
     Check("scenario", BOTH, unguarded_quarantine),
     Check("scenario", BOTH, faults_in_vain),
-    Check("scenario", DOCKER, slow_starts),
     Check("scenario", DOCKER, short_limits),
     Check("platform", DOCKER, containers_here),
     Check("host", DOCKER, measures_in_virtual_time),

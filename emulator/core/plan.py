@@ -109,10 +109,17 @@ class Plan(msgspec.Struct, frozen=True):
     """When a device whose messages are refused goes into quarantine; None: never."""
     checkpoint: float | None = None
     """Seconds between two checkpoints of the model; None: no checkpoint is written."""
+    conducted: bool = False
+    """Whether the run begins only when its conductor has said hello, too: after all members, when
+    the CPU quotas of the devices hold."""
     by_name: bool = False
     """Whether the updates of one step are summed in the order of the workers' names."""
     durability: Durability | None = None
     """Durability of the server; None: the run ends with the server's process."""
+
+    def by_hand(self) -> "Plan":
+        """Return the plan of a run without a conductor."""
+        return msgspec.structs.replace(self, conducted=False)
 
     def moved(self, places: Mapping[str, str]) -> "Plan":
         """Return the plan with users' plugins from other files, as `places` says by their kinds."""

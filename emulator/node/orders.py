@@ -48,6 +48,10 @@ class HoldMessages(Order, frozen=True):
     delay: dict[str, Any]
 
 
+class LetBegin(Order, frozen=True):
+    """Let the run begin, as far as the conductor is concerned: an order to the server's."""
+
+
 class Zero(Order, frozen=True):
     """The run's zero is `at`, a time of the node's clock: the link changes from then on."""
 
@@ -63,7 +67,7 @@ class QuotaAnswer(Order, frozen=True):
     """Number of the change of memory for which the supervisor asked."""
 
 
-AnyOrder: TypeAlias = Do | StopPart | HoldMessages | Zero | QuotaAnswer
+AnyOrder: TypeAlias = Do | StopPart | HoldMessages | LetBegin | Zero | QuotaAnswer
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(AnyOrder).decode
@@ -92,6 +96,11 @@ class LineReader:
 HOLD = "hold"
 """Name under which the server's settings have the delays that faults have changed, by node. It is
 no verb."""
+
+
+BEGINS = "begins"
+"""Name under which the server's settings have that the conductor lets the run begin. It is no
+verb."""
 
 
 PAUSED = "paused"

@@ -24,7 +24,18 @@ from .config import ENDINGS, NodeConfig
 from .control_group import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
 from .interface import GONE, SAMPLING, InterfaceGoneError, interface_bytes
-from .orders import HOLD, AnyOrder, Do, HoldMessages, LineReader, QuotaAnswer, StopPart, Zero
+from .orders import (
+    BEGINS,
+    HOLD,
+    AnyOrder,
+    Do,
+    HoldMessages,
+    LetBegin,
+    LineReader,
+    QuotaAnswer,
+    StopPart,
+    Zero,
+)
 from .part.part_powers import PartPowers
 from .reports import (
     BatteryReport,
@@ -223,6 +234,8 @@ class Supervisor:
             case HoldMessages(node, delay):
                 self.holds[node] = delay
                 self.powers.settings.change(HOLD, self.holds)
+            case LetBegin():
+                self.powers.settings.change(BEGINS, {})
             case Zero(at):
                 self.powers.schedule.begin(at)
             case QuotaAnswer():

@@ -66,6 +66,7 @@ def plan(
         quarantine=scenario.server.quarantine.rule if scenario.server.quarantine else None,
         checkpoint=None if checkpoint is None else float(checkpoint.every),
         durability=durability,
+        conducted=contained,
         # schedules are compared on the same bits, and each has another order of arrival
         by_name=training.schedule is not None,
     )

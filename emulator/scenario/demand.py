@@ -12,7 +12,6 @@ from typing import Any
 
 from ..codecs import Dense, refusal
 from ..learning.models import OwnModel
-from ..world.cpu_quota import core_share
 from .model import Scenario
 from .timeouts import largest_at_the_cut
 
@@ -20,7 +19,8 @@ ENGINE = 0.4
 """CPU seconds that Docker takes to create and start a container."""
 
 BOOT = 0.9
-"""CPU seconds of a worker from its container's start to its hello; the device's quota pays them."""
+"""CPU seconds of a worker from its container's start to its hello. Its CPU quota holds from the
+run's zero on, so the host pays them."""
 
 
 def startup_time(scenario: Scenario, cores: float) -> float:
@@ -29,18 +29,7 @@ def startup_time(scenario: Scenario, cores: float) -> float:
     """
     containers = len(scenario.nodes) + beside_devices(scenario)
     gateways = len(scenario.bottlenecks) * ENGINE
-    return max(
-        (containers * (ENGINE + BOOT) + gateways) / cores, _slowest(scenario) * scenario.dilation
-    )
-
-
-def boot_time(cpu: float | None) -> float:
-    """Return the seconds of a boot under the quota `cpu`."""
-    return BOOT / core_share(cpu)
-
-
-def _slowest(scenario: Scenario) -> float:
-    return max(boot_time(device.cpu) for device in scenario.nodes)
+    return max((containers * (ENGINE + BOOT) + gateways) / cores, BOOT)
 
 
 WORKER = 100 << 20

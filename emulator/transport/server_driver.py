@@ -1,6 +1,6 @@
 """Runs the parameter server on a ROUTER socket and its emulated clock."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..core import wire
@@ -20,6 +20,16 @@ fewer."""
 LONGEST_POLL = 0.5
 """Real seconds. A signal that comes just before the poll does not end it, so `canceled` is asked
 twice a second."""
+
+
+class Messenger(Protocol):
+    """Brings hellos to the server by another way than the socket, such as an order."""
+
+    def deadline(self) -> float | None:
+        """Return the time of the next look; None: none comes any more."""
+
+    def messages(self, now: float) -> Sequence[Hello]:
+        """Return the hellos that have come. May be called at any time."""
 
 
 class Served(Protocol):
@@ -49,6 +59,7 @@ def serve(
     *,
     holds: Mapping[str, Hold[Message]] | None = None,
     chores: tuple[Chore, ...] = (),
+    messenger: Messenger | None = None,
     canceled: Callable[[], str] = lambda: "",
 ) -> None:
     """Pass messages between `router` and `server` until the run is over.
@@ -59,7 +70,7 @@ def serve(
     holds, clock = holds or {}, router.clock
     while not server.over:
         router.pace.rest()
-        router.poll(_timeout(server, clock, holds, chores))
+        router.poll(_timeout(server, clock, holds, (*chores, *([messenger] if messenger else []))))
         router.pace.begin()
         for _ in range(BATCH):
             if not _receive(server, router, holds):
@@ -67,6 +78,8 @@ def serve(
         for node, hold in holds.items():
             for message in hold.release(clock.now()):
                 _handle(server, router, node, message)
+        for message in messenger.messages(clock.now()) if messenger else ():
+            _handle(server, router, message.node, message)
         _send(server, router, server.tick(clock.now()))
         for chore in chores:
             chore.tick(clock.now())
@@ -78,7 +91,7 @@ def _timeout(
     server: Served,
     clock: EmulatedClock,
     holds: Mapping[str, Hold[Message]],
-    chores: tuple[Chore, ...],
+    chores: tuple[Chore | Messenger, ...],
 ) -> float:
     """Return the emulated seconds to the earliest deadline of all, at most `LONGEST_POLL`."""
     deadlines = [server.deadline(), *(hold.deadline() for hold in holds.values())]

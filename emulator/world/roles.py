@@ -2,3 +2,6 @@
 
 SERVER = "server"
 EVALUATOR = "evaluator"
+CONDUCTOR = "the_conductor"
+"""Name of the process that conducts a run, among the members of the run. No device can have it, for
+the sake of the `_`."""

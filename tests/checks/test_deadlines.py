@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from emulator.checks.deadlines import late_groups, slow_starts, too_short
+from emulator.checks.deadlines import late_groups, too_short
 from emulator.checks.finding import Situation, StepTime
 from emulator.codecs import Dense
-from emulator.core.server.parameter_server import GATHERING
 from emulator.costs import calibration
 from emulator.costs.calibration import store
 from emulator.scenario import Scenario, loads
@@ -190,16 +189,3 @@ def beginning(*devices: str) -> Scenario:
         "training: {dataset: digits, model: digits-mlp, algorithm: adacomp}\n"
         f"stop: {{updates: 100}}\ndevices: [{', '.join(devices)}]\n"
     )
-
-
-def test_a_device_that_may_not_begin_in_time_is_warned_of() -> None:
-    (result,) = slow_starts(beginning("{name: home}", "{name: far, profile: {cpu: 1%}}"), GATHERING)
-    assert not result.fatal
-    assert str(result) == (
-        "cpu: far: with 1% of a core a device takes about 90 s to say hello, and the run fails if "
-        "it has not within 120 s: give it 2% or more, or play the scenario in virtual time"
-    )
-    (result,) = slow_starts(beginning("{name: far, count: 3, profile: {cpu: 1.2%}}"), GATHERING)
-    assert "cpu: far-0 and 2 more: with 1.2% of a core a device takes about 75 s" in str(result)
-    assert slow_starts(beginning("{name: far, profile: {cpu: 2%}}"), GATHERING) == []
-    assert slow_starts(beginning("{name: home, count: 1000}"), GATHERING) == []

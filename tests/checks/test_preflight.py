@@ -185,7 +185,6 @@ PROVOKED: dict[str, Provoked] = {
         "the run ends at stop.time",
         ("stop.time=1s", "faults=[{kind: crash, nodes: [one], at: 2s}]"),
     ),
-    "slow_starts": Provoked("to say hello", ("devices=[{name: a, profile: {cpu: 1%}}]",)),
     "short_limits": Provoked(
         "packets are fewer than",
         ("devices=[{name: a, link: {up: {rate: 8mbit, delay: 100ms, limit: 10}}}]",),

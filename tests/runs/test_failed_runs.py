@@ -53,7 +53,9 @@ def folder(tmp_path: Path) -> RunFolder:
 
 @pytest.fixture
 def fleet(folder: RunFolder, data: None) -> DurableFleet:
-    made = DurableFleet(plan(SCENARIO, split_data(SCENARIO).examples), folder.server)
+    made = DurableFleet(
+        plan(SCENARIO, split_data(SCENARIO).examples, contained=True), folder.server
+    )
     made.begin()
     made.play(60)
     return made
@@ -150,7 +152,7 @@ def test_a_run_that_is_over_has_nothing_to_go_on_with(
 
 
 def test_a_run_that_never_began_has_nothing_to_go_on_with(folder: RunFolder, data: None) -> None:
-    DurableFleet(plan(SCENARIO, split_data(SCENARIO).examples), folder.server)
+    DurableFleet(plan(SCENARIO, split_data(SCENARIO).examples, contained=True), folder.server)
     assert not results.can_go_on(folder)
 
 

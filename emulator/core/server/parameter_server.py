@@ -19,6 +19,7 @@ from ...layout import Layout
 from ...log.lines import RunLog
 from ...plugins.stateful import Held, Stateful
 from ...vectors import Vector
+from ...world.roles import CONDUCTOR
 from ..plan import Plan
 from ..wire.messages import (
     Activations,
@@ -113,7 +114,7 @@ class ParameterServer(Stateful):
         self.whole = Layout((*layout.variables, *cut.layout.variables)) if cut else layout
         """Layout of `model`."""
         self._stop = plan.stop
-        self._members = Membership(plan.workers, plan.evaluator)
+        self._members = Membership(plan.workers, plan.evaluator, conducted=plan.conducted)
         self._ledger = Ledger(log, parts.codec, layout, plan.worker.form)
         self._synchronizer = parts.synchronizer
         self._exchanges = WorkerExchanges(parameters, parts, self._ledger, by_name=plan.by_name)
@@ -170,6 +171,8 @@ class ParameterServer(Stateful):
         match message:
             case _ if message.node not in self._members:
                 raise WireError(f"{message.node!r} is not a member of this run")
+            case Hello() if message.node == CONDUCTOR:
+                return self._begin(now) if self._members.greet(message, now) else []
             case Hello():
                 return self._greet(message, now)
             case _ if self.zero is None:
@@ -303,7 +306,11 @@ class ParameterServer(Stateful):
                 if not self._quarantine.holds(hello.node):
                     self._exchanges.returned(hello.node, now)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
-        if not self._members.greet(hello, now):
+        return self._begin(now) if self._members.greet(hello, now) else []
+
+    def _begin(self, now: float) -> Replies:
+        """Begin the run, as no member is missing any more; return the members' replies."""
+        if self.zero is not None:
             return []
         self._ledger.zero = now
         for node, (at, incarnation) in self._members.take_hellos().items():
@@ -460,10 +467,14 @@ class Membership(Stateful):
 
     STATE = ("_missing", "_hellos", "away")
 
-    def __init__(self, workers: Iterable[str], evaluator: str | None) -> None:
+    def __init__(
+        self, workers: Iterable[str], evaluator: str | None, *, conducted: bool = False
+    ) -> None:
+        """`conducted` as of a plan: the conductor has to say hello, but it is no member."""
         self.workers = frozenset(workers)
         self.evaluator = evaluator
-        self._missing = {*self.workers, *filter(None, [evaluator])}
+        self._conductor = CONDUCTOR if conducted else None
+        self._missing = {*self.workers, *filter(None, [evaluator, self._conductor])}
         self._hellos: dict[str, tuple[float, int]] = {}
         self.away: set[str] = set()
         """Workers that have said goodbye, and no hello since."""
@@ -484,11 +495,12 @@ class Membership(Stateful):
         return [name for name in self.names if name not in self._missing]
 
     def __contains__(self, name: str) -> bool:
-        return name in self.workers or name == self.evaluator
+        return name in self.workers or name in (self.evaluator, self._conductor)
 
     def greet(self, hello: Hello, now: float) -> bool:
         """Note the `hello` of a member; return whether no member is missing any more."""
-        self._hellos[hello.node] = now, hello.incarnation
+        if hello.node != self._conductor:
+            self._hellos[hello.node] = now, hello.incarnation
         self._missing.discard(hello.node)
         return not self._missing
 

@@ -13,6 +13,7 @@ from ...core.server.seen_pushes import SeenPushes
 from ...log.lines import RunLog
 from ...log.records import RecoveredRecord
 from ...world.emulated_clock import UNDILATED, EmulatedClock
+from ...world.roles import CONDUCTOR
 from . import input_log
 from .durable_server import DurableServer
 from .log_tail import LogTail, ReadTail
@@ -75,7 +76,8 @@ def recovered(
     server.announce = announce
     if begun and not server.over:
         if resumed.times > server.resumes:
-            members = {*plan.workers, *filter(None, [plan.evaluator])}
+            beside = [plan.evaluator, CONDUCTOR if plan.conducted else None]
+            members = {*plan.workers, *filter(None, beside)}
             server.gather_again(members, resumed.times, resumed.at)
         else:
             server.now = max(server.now, clock.now() + server.offset)

@@ -1,5 +1,6 @@
 """Chores of the server: checkpoints of the model, and the list of members that have said hello."""
 
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Protocol
@@ -7,12 +8,15 @@ from typing import Protocol
 import msgspec
 
 from ...core.server.parameters import Saved
+from ...core.wire.messages import Hello
 from ...layout import Layout
 from ...learning.models import saved_model
 from ...learning.models.saved_model import SavedModel
 from ...log.lines import LineTail, RunLog
 from ...log.records import CheckpointRecord
 from ...optimizers.base import OptimizerState
+from ...world.roles import CONDUCTOR
+from ..orders import BEGINS, PartOrders
 
 
 def save(path: Path, state: Saved, layout: Layout) -> None:
@@ -121,7 +125,7 @@ class Roll:
 
     def __init__(self, server: Training, path: Path) -> None:
         self._server, self._path = server, path
-        self._missing = set(server.missing)
+        self._missing = {*server.missing} - {CONDUCTOR}
 
     def deadline(self) -> float | None:
         return None
@@ -134,6 +138,32 @@ class Roll:
             with self._path.open("ab") as file:
                 file.write(b"".join(msgspec.json.encode(Member(node)) + b"\n" for node in new))
             self._missing = missing
+
+
+class ConductorsHello:
+    """Says hello to the server for the conductor, once the conductor lets the run begin.
+
+    A messenger of the server's driver.
+    """
+
+    LOOK = 0.02
+    """Seconds between two looks."""
+
+    def __init__(self, server: Training, orders: PartOrders) -> None:
+        self._orders = orders
+        self._due: float | None = 0.0 if CONDUCTOR in server.missing else None
+
+    def deadline(self) -> float | None:
+        return self._due
+
+    def messages(self, now: float) -> Sequence[Hello]:
+        if self._due is None or now < self._due:
+            return ()
+        if BEGINS not in self._orders.settings():
+            self._due = now + self.LOOK
+            return ()
+        self._due = None
+        return (Hello(CONDUCTOR, 0),)
 
 
 def members(path: Path) -> LineTail[Member]:

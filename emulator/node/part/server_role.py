@@ -32,7 +32,7 @@ from ..durable.recovery import Resumed, recovered
 from ..link.hold_changes import DevicesHolds
 from ..orders import PartOrders
 from .kept_versions import KeptVersions
-from .server_chores import HELLOS, Checkpoints, Roll, save
+from .server_chores import HELLOS, Checkpoints, ConductorsHello, Roll, save
 
 WHOLE = schedules.plain(schedules.Sequential())
 """The schedule with which models and updates travel whole."""
@@ -73,7 +73,8 @@ def serve(
             thread = opened.enter_context(ThreadPoolExecutor(1))
             path = output / "checkpoint.npz"
             checkpoints = Checkpoints(server, part.plan.checkpoint, path, log, thread)
-        chores: list[Chore] = [Roll(server, output / HELLOS), *_changes(part, holds)]
+        orders = PartOrders()
+        chores: list[Chore] = [Roll(server, output / HELLOS), *_changes(part, holds, orders)]
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
         checked, cut = part.plan.worker.form.checked, part.plan.worker.cut is not None
@@ -84,6 +85,7 @@ def serve(
                 router,
                 holds=holds,
                 chores=(*chores, *([checkpoints] if checkpoints else [])),
+                messenger=ConductorsHello(server, orders) if part.plan.conducted else None,
                 canceled=lambda: canceled[0] if canceled else "",
             )
             if checkpoints:
@@ -159,6 +161,8 @@ def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
     return holds
 
 
-def _changes(part: ServerRole, holds: Mapping[str, Hold[Any]]) -> tuple[Chore, ...]:
+def _changes(
+    part: ServerRole, holds: Mapping[str, Hold[Any]], orders: PartOrders
+) -> tuple[Chore, ...]:
     """Make the chore that changes `holds` by order of the supervisor, if faults may change any."""
-    return (DevicesHolds(holds, PartOrders()),) if part.changing else ()
+    return (DevicesHolds(holds, orders),) if part.changing else ()

@@ -14,7 +14,7 @@ from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
 from ...node.config import Delay
-from ...node.orders import Do, HoldMessages, QuotaAnswer, StopPart, Zero
+from ...node.orders import Do, HoldMessages, LetBegin, QuotaAnswer, StopPart, Zero
 from ...node.part.server_chores import HELLOS, members
 from ...node.reports import DelayReport, DrawnReport, QuotaReport, VerbReport
 from ...runs.conductor import RunView
@@ -127,10 +127,17 @@ class DockerRuntime:
         self._world.write_nodes(launcher.server_address())
         gathering = launcher.gathering()
         self._waves = Waves(gathering, launcher.start, members(self._world.output / HELLOS))
-        # The timeline begins when all have said hello, though the engine of a busy host may yet
-        # answer for seconds that a container runs.
+        # Devices boot with the whole host, and have their quotas from the run's zero. The timeline
+        # begins when all have said hello and no quota is missing, though the engine of a busy host
+        # may yet answer for seconds that a container runs.
+        let_begin = False
         while self._log.zero is None:
             self._listen(self._waves.start_next())
+            for node in gathering.take_news():
+                if node in self._devices:
+                    self._engine.limit(node)
+            if gathering.complete and not self._engine.busy and not let_begin:
+                let_begin = self._stdio.tell(SERVER, LetBegin())
             self._view.progress(gathering.words())
             self._look(LOG_LOOK)
             if why := gathering.late(self._clock.now()) or self._log.stopped_early:

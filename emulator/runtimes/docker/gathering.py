@@ -5,9 +5,8 @@ booted side by side, each would take as long as all of them together, and say he
 does. In waves each takes a few seconds, and the whole start-up as long as before.
 """
 
-import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from ...core.server.parameter_server import GATHERING
@@ -17,7 +16,7 @@ from ...node.part.server_chores import Member
 from .engine.client import MOST_CALLS
 
 AHEAD = 4.0
-"""Cores that booting nodes may want together for each core of the engine.
+"""Nodes that may boot at once for each core of the engine.
 
 More than 1, as some nodes wait for the engine or for files while others compute. Eight nodes at
 once on two cores boot in a few seconds each, also on a host with other work."""
@@ -29,17 +28,19 @@ MOST_NAMED = 8
 class Gathering:
     """The nodes of a run on their way up: waiting, booting, greeted (the hello has arrived)."""
 
-    def __init__(self, shares: Mapping[str, float], cores: float) -> None:
-        """`shares`: cores that each node may use, in the order of the starts; 0 for the evaluator.
+    def __init__(self, nodes: Sequence[str], cores: float, beside: Collection[str] = ()) -> None:
+        """`nodes`: in the order of the starts; those of `beside` take no other's place.
 
         `cores`: those of the engine.
         """
-        self._shares = {node: min(1.0, share) for node, share in shares.items()}
-        self._room = AHEAD * cores  # cores that all booting nodes may want
-        self._waiting = deque(shares)
+        self._room = AHEAD * cores  # nodes that may boot at once, as each wants a core
+        self._waiting = deque(nodes)
+        self._beside = frozenset(beside)
+        self._total = len(nodes)
         self._booting: set[str] = set()
         self._started: dict[str, float] = {}
         self._greeted: set[str] = set()
+        self._news: list[str] = []
 
     def admitted(self) -> Iterator[str]:
         """Yield the nodes that may start at this moment; no node is yielded twice."""
@@ -50,8 +51,7 @@ class Gathering:
 
     def _fits(self, node: str) -> bool:
         """Return whether `node` may boot beside the booting nodes; without any it always may."""
-        # fsum: shares such as 0.1 add up exactly to the room
-        wanted = math.fsum(self._shares[booting] for booting in (node, *self._booting))
+        wanted = len({node, *self._booting} - self._beside)
         return wanted <= self._room or not self._booting
 
     def started(self, node: str, now: float) -> None:
@@ -62,10 +62,21 @@ class Gathering:
         """Take that `node` has said hello to the server."""
         self._greeted.add(node)
         self._booting.discard(node)
+        self._news.append(node)
+
+    def take_news(self) -> list[str]:
+        """Return the nodes that have said hello since the last call."""
+        news, self._news = self._news, []
+        return news
+
+    @property
+    def complete(self) -> bool:
+        """Whether all nodes have said hello."""
+        return len(self._greeted) == self._total
 
     def words(self) -> str:
         """Return the progress of the start-up as the view shows it."""
-        total, started = len(self._shares), len(self._started)
+        total, started = self._total, len(self._started)
         if started < total:
             return f"containers: {started} of {total} started, {len(self._greeted)} said hello"
         return f"waiting for {total - len(self._greeted)} of {total} nodes to say hello"
@@ -76,16 +87,11 @@ class Gathering:
         if max(waits.values(), default=0.0) <= GATHERING:
             return ""
         longest = sorted(waits, key=lambda node: -waits[node])
-        named = [f"{node} in {waits[node]:.0f} s{self._quota(node)}" for node in longest]
+        named = [f"{node} in {waits[node]:.0f} s" for node in longest]
         return (
             f"no hello from {first_of(named, MOST_NAMED)}: each node has {GATHERING:.0f} s from "
             "its container's start"
         )
-
-    def _quota(self, node: str) -> str:
-        """Return the CPU quota of `node` in words; empty without a quota."""
-        share = self._shares[node]
-        return f" (with {100 * share:.3g}% of a core)" if 0 < share < 1 else ""
 
 
 class Waves:

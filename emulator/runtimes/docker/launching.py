@@ -146,11 +146,9 @@ class Launcher:
         """
         with refusals("asking for the engine's cores"):
             cores = self._client.info()["NCPU"]
-        shares = {
-            name: self._clock.emulated(device.cpu or 1.0) for name, device in self._devices.items()
-        }
         evaluator = self._world.configs.plan.evaluator
-        return Gathering(shares if evaluator is None else {**shares, evaluator: 0.0}, cores)
+        last = [] if evaluator is None else [evaluator]
+        return Gathering([*self._devices, *last], cores, beside=last)
 
     @contextmanager
     def _making(self, name: str) -> Iterator[None]:

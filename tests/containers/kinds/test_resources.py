@@ -28,6 +28,18 @@ def test_a_slow_device_has_a_share_of_its_quota(fleet, node, begin, end, quotas)
     assert (throttle["planned"], unthrottle["planned"]) == (begin, end)
 
 
+def test_a_quota_holds_from_the_run_s_zero(fleet):
+    """Before, a device boots with the whole host."""
+    quotas = {
+        node: [(look.at, look.quota) for look in looks] for node, looks in fleet.samples.items()
+    }
+    limited = {node for node, looks in quotas.items() if looks[-1][1] is not None}
+    assert {"throttled", "quota", "calm"} <= limited
+    for node in limited:
+        assert quotas[node][0][0] < 0 and quotas[node][0][1] is None, node
+        assert None not in [quota for at, quota in quotas[node] if 0 <= at < 2.0], node
+
+
 def test_a_slow_device_crashes_and_boots(fleet):
     assert [what for what, _ in fleet.acts("throttled")] == [
         "throttle",

@@ -14,6 +14,7 @@ from emulator.modulation import PerParameter, history
 from emulator.pulls import Delta, HeldModel
 from emulator.synchronization import Barrier
 from emulator.units import Fraction, Seconds
+from emulator.world.roles import CONDUCTOR
 from tests.fakes.core.server_world import LAYOUT, WORKERS, World
 
 
@@ -29,6 +30,27 @@ def test_nobody_gets_a_model_before_all_have_said_hello():
     assert all(isinstance(reply, Begin) and reply.zero == 105.0 for _, reply in replies)
     assert [record["at"] for record in world.said("hello")] == [-4.0, -4.0, -4.0, 0.0]
     assert world.said("start")[0]["at"] == 0
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_conducted_run_begins_when_its_conductor_lets_it(early):
+    world, members = World(conducted=True), [*WORKERS, "evaluator"]
+    order = [CONDUCTOR, *members] if early else [*members, CONDUCTOR]
+    *first, last = order
+    for name in first:
+        assert world.server.receive(Hello(name, 0), 101.0) == []
+    assert world.server.missing == [last] and world.server.zero is None
+    replies = world.server.receive(Hello(last, 0), 105.0)
+    assert sorted(name for name, _ in replies) == ["a", "b", "c", "evaluator"]
+    assert world.server.zero == 105.0
+    assert world.server.receive(Hello(CONDUCTOR, 0), 106.0) == []
+    assert sorted(record["node"] for record in world.said("hello")) == sorted(members)
+
+
+def test_a_run_without_a_conductor_knows_none():
+    world = World()
+    with pytest.raises(WireError, match="is not a member of this run"):
+        world.server.receive(Hello(CONDUCTOR, 0), 101.0)
 
 
 def test_who_stays_silent_is_named():

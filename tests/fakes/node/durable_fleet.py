@@ -25,6 +25,7 @@ from emulator.node.durable.packed_state import PackedState, packed
 from emulator.node.durable.recovery import Resumed, recovered
 from emulator.plugins.stateful import copied
 from emulator.units import Fraction
+from emulator.world.roles import CONDUCTOR
 from emulator.world.stop_conditions import Stop
 from tests.fakes.core.made_server import planned_server
 
@@ -88,6 +89,8 @@ class DurableFleet:
     def begin(self) -> None:
         for node in self.tickets:
             self.tell(Hello(node, 0))
+        if self.plan.conducted:
+            self.tell(Hello(CONDUCTOR, 0))
 
     def tell(self, message):
         """Pass `message` to the server a moment later; return the replies, after ticks."""

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+import msgspec
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from emulator.node.durable.packed_state import packed
 from emulator.plugins.stateful import Stateful
 from emulator.synchronization import ComputeGroups
 from emulator.units import Fraction
+from emulator.world.roles import CONDUCTOR
 from tests.fakes.core.server_world import LAYOUT, World
 from tests.fakes.node.durable_fleet import DurableFleet, frozen, plan_of
 
@@ -197,6 +199,26 @@ def test_a_resumed_run_stands_still_until_all_are_back(tmp_path):
     fleet.boot(resumes=1)  # a crash of the resumed run: it goes on at once
     assert same(frozen(fleet.server.server), before)
     assert fleet.server.zero == moved
+
+
+def test_a_conducted_run_waits_for_its_conductor_each_time(tmp_path):
+    from emulator.core.wire.messages import Hello
+
+    plan = msgspec.structs.replace(plan_of(), conducted=True)
+    fleet = DurableFleet(plan, tmp_path)
+    for resumes in (0, 1, 2):
+        if resumes:
+            fleet.boot(resumes=resumes)
+        for node in fleet.tickets:
+            assert fleet.tell(Hello(node, resumes)) == []
+        assert fleet.server.zero is None and fleet.server.missing == [CONDUCTOR]
+        assert len(fleet.tell(Hello(CONDUCTOR, 0))) == 5
+        assert fleet.server.zero is not None and fleet.server.missing == []
+        fleet.play(50)
+    before = frozen(fleet.server.server)
+    fleet.boot(resumes=2)  # a crash of the server alone: nobody has to let it go on
+    assert same(frozen(fleet.server.server), before) and fleet.server.zero is not None
+    fleet.play(20)
 
 
 @pytest.mark.slow

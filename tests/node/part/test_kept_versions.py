@@ -4,13 +4,14 @@ import json
 import resource
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 import pytest
 
 from emulator.core import assembly
-from emulator.core.plan import Durability
+from emulator.core.plan import Durability, Plan
 from emulator.core.server.parameter_server import Driver
 from emulator.errors import ScenarioError
 from emulator.learning.learners.numpy import NumpyEvaluator
@@ -55,6 +56,11 @@ TRAINING = {
 }
 
 
+def _keeping(*given: Any) -> Plan:
+    """Return the plan of a run in containers, which nobody has to let begin."""
+    return plan(*given, contained=True).by_hand()
+
+
 @pytest.mark.parametrize("kind", TRAINING)
 def test_the_versions_are_kept_that_are_measured_during_a_run(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
@@ -68,7 +74,7 @@ def test_the_versions_are_kept_that_are_measured_during_a_run(
     during = [record for record in read(folder / "run.jsonl") if record["what"] == "evaluation"]
 
     keep = KeptVersions(tmp_path).keep
-    monkeypatch.setattr(play_virtual, "plan", partial(plan, contained=True))
+    monkeypatch.setattr(play_virtual, "plan", _keeping)
     monkeypatch.setattr(Fleet, "_start_evaluator", lambda *of: None)
     monkeypatch.setattr(assembly, "server", partial(assembly.server, driver=Driver(keep=keep)))
     later = ("evaluate={every: 4, when: after}", *own[1:])

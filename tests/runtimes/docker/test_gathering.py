@@ -1,6 +1,7 @@
 """How a run in containers comes up: in waves, and each node has its time from its own start."""
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -15,27 +16,29 @@ from emulator.core.survivors import Survivors
 from emulator.core.wire.messages import Hello
 from emulator.errors import DeploymentError
 from emulator.machine.host import Load
-from emulator.node.part.server_chores import HELLOS, Roll
+from emulator.node.orders import BEGINS, AnyOrder, LetBegin, PartOrders, PartSettings
+from emulator.node.part.server_chores import HELLOS, ConductorsHello, Roll
 from emulator.runs.folder import create
 from emulator.runtimes.docker import gathering
 from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.gathering import Gathering
 from emulator.scenario import loads
+from emulator.world.roles import CONDUCTOR
 from tests.fakes.core.server_world import World as ServerWorld
 from tests.runtimes.docker.configs.test_configs import configs
 from tests.runtimes.docker.engine.test_exits import Onlooker, Wires, engine
 
 
-def fleet(count: int, share: float = 1.0) -> dict[str, float]:
-    return {f"home-{number}": share for number in range(count)}
+def fleet(count: int) -> list[str]:
+    return [f"home-{number}" for number in range(count)]
 
 
 # -- waves -----------------------------------------------------------------------------------------
 
 
 def test_no_more_boot_at_once_than_the_cores_carry() -> None:
-    made = Gathering({**fleet(6), "evaluator": 0.0}, cores=1)
+    made = Gathering([*fleet(6), "evaluator"], cores=1, beside=["evaluator"])
     assert list(made.admitted()) == ["home-0", "home-1", "home-2", "home-3"]
     assert list(made.admitted()) == []
     made.started("home-1", 5.0)
@@ -44,15 +47,6 @@ def test_no_more_boot_at_once_than_the_cores_carry() -> None:
     assert list(made.admitted()) == ["home-4"]
     made.greeted("home-0")
     assert list(made.admitted()) == ["home-5", "evaluator"]  # it takes what the others leave
-
-
-def test_slow_devices_boot_in_larger_waves() -> None:
-    """Forty tenths of a core are no more than four whole ones."""
-    assert len(list(Gathering(fleet(60, 0.1), cores=1).admitted())) == 40
-
-
-def test_a_device_of_many_cores_boots_on_one() -> None:
-    assert len(list(Gathering(fleet(6, 4.0), cores=1).admitted())) == 4
 
 
 def test_on_a_part_of_a_core_they_boot_one_by_one() -> None:
@@ -70,13 +64,16 @@ def test_what_the_view_shows() -> None:
     assert made.words() == "containers: 1 of 2 started, 1 said hello"
     made.started("home-1", 2.0)
     assert made.words() == "waiting for 1 of 2 nodes to say hello"
+    assert made.take_news() == ["home-0"] and made.take_news() == [] and not made.complete
+    made.greeted("home-1")
+    assert made.take_news() == ["home-1"] and made.complete
 
 
 # -- patience --------------------------------------------------------------------------------------
 
 
 def test_each_has_its_time_from_its_own_start() -> None:
-    made = Gathering({"early": 1.0, "far": 0.01, "late": 1.0, "evaluator": 0.0}, cores=2)
+    made = Gathering(["early", "far", "late", "evaluator"], cores=2, beside=["evaluator"])
     made.started("early", 0.0)
     made.greeted("early")
     made.started("far", 90.0)
@@ -84,8 +81,8 @@ def test_each_has_its_time_from_its_own_start() -> None:
     made.started("evaluator", 151.0)
     assert made.late(90.0 + GATHERING) == ""
     assert made.late(91.0 + GATHERING) == (
-        "no hello from far in 121 s (with 1% of a core), late in 61 s, evaluator in 60 s: each "
-        "node has 120 s from its container's start"
+        "no hello from far in 121 s, late in 61 s, evaluator in 60 s: each node has 120 s from its "
+        "container's start"
     )
 
 
@@ -119,6 +116,24 @@ def test_the_server_tells_who_has_said_hello(tmp_path: Path) -> None:
     assert roll.deadline() is None
 
 
+def test_the_server_hears_its_conductor_through_its_supervisor() -> None:
+    source, sink = os.pipe()
+    world = ServerWorld(conducted=True)
+    hello = ConductorsHello(world.server, PartOrders(source))
+    assert hello.deadline() == 0.0 and hello.messages(50.0) == ()
+    assert hello.deadline() == 50.0 + hello.LOOK
+    settings = PartSettings()
+    with os.fdopen(sink, "wb", buffering=0) as part:
+        settings.booted(part)
+        settings.change(BEGINS, {})
+        assert hello.messages(50.0 + hello.LOOK / 2) == ()
+        (said,) = hello.messages(51.0)
+        assert (said.node, said.incarnation) == (CONDUCTOR, 0)
+    os.close(source)
+    assert hello.deadline() is None and hello.messages(52.0) == ()
+    assert ConductorsHello(ServerWorld().server, PartOrders(source)).deadline() is None
+
+
 # -- a run -----------------------------------------------------------------------------------------
 
 SCENARIO = """
@@ -127,6 +142,25 @@ training: {dataset: digits, model: digits-mlp, algorithm: adacomp}
 stop: {time: 1min}
 devices: [{name: home, count: 9}]
 """
+
+
+class Engine:
+    """Gives each device its quota in three looks."""
+
+    def __init__(self, limited: list[str]) -> None:
+        self._limited, self._waiting = limited, list[str]()
+
+    def limit(self, node: str) -> None:
+        self._waiting += [node] * 3
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._waiting)
+
+    def tick(self, now: float) -> list[Any]:
+        if self._waiting and (node := self._waiting.pop()) not in self._waiting:
+            self._limited.append(node)
+        return []
 
 
 class Fleet:
@@ -148,8 +182,21 @@ class Fleet:
         client.networks = client.containers = SimpleNamespace(create=self.create)
         made = Prepared(loads(SCENARIO), self.folder, configs(text=SCENARIO), "image", path)
         self.wires = Wires()
+        self.limited: list[str] = []
+        """Devices whose quota holds, in the order of the calls."""
+        self.let_begin: list[int] = []
+        """How many quotas held each time that the server was let begin."""
+        self.wires.tell = self.tell  # type: ignore[method-assign]
         wires: Any = self.wires
         self.runtime = DockerRuntime(client, self.folder, made, Onlooker(), Load(), wires)
+        own: Any = Engine(self.limited)
+        self.runtime._engine = own
+
+    def tell(self, node: str, order: AnyOrder) -> bool:
+        assert node == "server" and isinstance(order, LetBegin)
+        self.let_begin.append(len(self.limited))
+        self._write("run.jsonl", at=0.0, what="start", devices=9, zero=time.monotonic())
+        return True
 
     def create(self, **options: Any) -> Any:
         node = options.get("hostname", "")
@@ -175,8 +222,6 @@ class Fleet:
             self.booting.discard(node)
             self.greeted.append(node)
             self._write(HELLOS, node=node)
-            if len(self.greeted) == 10:
-                self._write("run.jsonl", at=0.0, what="start", devices=9, zero=time.monotonic())
 
     def _write(self, name: str, **record: Any) -> None:
         with (self.folder.server / name).open("a") as file:
@@ -202,6 +247,13 @@ def test_containers_start_in_waves(tmp_path: Path, secrets: None) -> None:
     assert 1 < made.most <= 4 + 1  # and the evaluator
     assert made.greeted.index("evaluator") > 4
     assert made.wires.heard == {"server", *made.greeted}
+
+
+def test_the_run_begins_once_the_quotas_of_all_devices_hold(tmp_path: Path, secrets: None) -> None:
+    made = Fleet(tmp_path)
+    made.deploy()
+    assert sorted(made.limited) == fleet(9)  # and none of the evaluator
+    assert made.let_begin == [9]
 
 
 @pytest.mark.slow

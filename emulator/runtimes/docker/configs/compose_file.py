@@ -60,7 +60,7 @@ def lay_down(scenario: Scenario, path: Path, file: Path | None = None) -> Backen
             backend=means.backend,
             image=image.id,
             tell=lambda step: None,
-        )
+        ).by_hand()
         world.write_server(GATHERING)
         world.write_nodes(SERVER)
         shutil.copytree(graph, folder.work / "graph")

@@ -60,6 +60,11 @@ class Prepared:
         ways = Ways({name: members[name].name for name in members}, addresses)
         return replace(self, configs=replace(self.configs, ways=ways))
 
+    def by_hand(self) -> "Prepared":
+        """Return the same for a run that no conductor lets begin."""
+        configs = replace(self.configs, plan=self.configs.plan.by_hand())
+        return replace(self, configs=configs)
+
     @property
     def boxed(self) -> bool:
         """Whether packets of any node pass the box."""
@@ -109,7 +114,8 @@ class Prepared:
     ) -> spec.Container:
         """Return the specification of the container of the node `name`.
 
-        `device` holds its quota and memory limit; None for all other nodes.
+        `device` holds its memory limit; None for all other nodes. Its CPU quota comes later, as it
+        holds from the run's zero.
         """
         mounts = {str(config.PATH): self._file(name)}
         if self.sources and name not in (EVALUATOR, *self.gateways):
@@ -130,8 +136,6 @@ class Prepared:
             network=network,
             labels=labels,
             mounts=mounts,
-            cpu=device.cpu if device else None,
-            dilation=self.configs.clock.dilation if device else 1.0,
             memory=device.memory if device else self._limits.get(name),
             address=self.configs.ways.addresses.get(name),
             gateway=name in self.gateways,

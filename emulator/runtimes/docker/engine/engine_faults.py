@@ -34,11 +34,18 @@ class ContainerPowers:
     def __init__(
         self, client: DockerClient, container: str, cpu: float | None, dilation: float = 1.0
     ) -> None:
-        """`cpu` is the device's own CPU quota in cores, undilated; None: it has none."""
+        """`cpu` is the device's own CPU quota in cores, undilated; None: it has none.
+
+        The container has no quota yet.
+        """
         self._client, self._container, self._cpu = client, container, cpu
         self._dilation = dilation
         self._in_force, self._lifted = cpu, False
-        self._set = self._quota()
+        self._set = USUAL_PERIOD, UNLIMITED
+
+    def limit(self) -> None:
+        """Give the container, which has booted with the whole host, the quota in force."""
+        self._update()
 
     def throttle(self, setting: Setting) -> None:
         """Multiply the device's CPU quota by a factor."""
@@ -150,6 +157,10 @@ class EngineFaults:
         """
         do = ContainerPowers.lift if lifted else ContainerPowers.lower
         self._order(self._node(node), _Order(f"CPU quota of {node}", do, None, then))
+
+    def limit(self, node: str) -> None:
+        """Begin to give the container of `node` its CPU quota, which no container has at first."""
+        self._order(self._node(node), _Order(f"CPU quota of {node}", ContainerPowers.limit, None))
 
     @property
     def busy(self) -> bool:

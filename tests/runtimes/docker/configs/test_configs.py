@@ -152,6 +152,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "quarantine": None,
             "checkpoint": 30.0,
             "durability": None,
+            "conducted": False,
             "by_name": False,
         },
         "gathering": None,

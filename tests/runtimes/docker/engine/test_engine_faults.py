@@ -57,8 +57,20 @@ def engine() -> Engine:
 def faults(engine: Engine) -> Iterator[EngineFaults]:
     client: Any = engine
     faults = EngineFaults(client, "r", {"a": None, "b": 0.2})
+    for node in ("a", "b"):
+        faults.limit(node)
+    settle(faults)
+    assert engine.quotas == [("emulate-r-b", 20_000)]  # a device without a quota needs no call
+    engine.quotas.clear()
     yield faults
     faults.close()
+
+
+def settle(faults: EngineFaults) -> None:
+    """Wait until no call to the engine is under way."""
+    until = time.monotonic() + 10
+    while faults.busy:
+        assert faults.tick(time.monotonic()) == [] and time.monotonic() < until
 
 
 def throttle(node: str, factor: float = 0.25, fault: str = "slow") -> Action:
@@ -216,9 +228,7 @@ def test_a_lift_of_a_container_that_has_ended_is_not_answered(
 ) -> None:
     engine.refuses, engine.runs = True, False
     faults.lift("b", True, lambda now: pytest.fail("it was not lifted"))
-    until = time.monotonic() + 10
-    while faults.busy:
-        assert faults.tick(time.monotonic()) == [] and time.monotonic() < until
+    settle(faults)
     engine.runs = True
     faults.lift("b", True, lambda now: None)
     with pytest.raises(DeploymentError, match="CPU quota of b: Docker refused"):
@@ -232,6 +242,7 @@ def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
     play = Played(create("pair", tmp_path), text=text)
     play.runtime._engine._client = engine  # type: ignore[assignment]
     play.begin()
+    play.runtime._engine.limit("far")
     answers: list[tuple[str, AnyOrder]] = []
     play.wires.tell = lambda node, order: bool(answers.append((node, order)) or True)  # type: ignore[method-assign]
     calls = [(True, 1), (False, 1), (True, 2)]
@@ -250,7 +261,7 @@ def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
         play.load.end()
     assert answers == [("far", QuotaAnswer(lifted, press)) for lifted, press in calls]
     name = f"emulate-{play.folder.run}-far"
-    assert engine.quotas == [(name, -1), (name, 20_000), (name, -1)]
+    assert engine.quotas == [(name, 20_000), (name, -1), (name, 20_000), (name, -1)]
     assert not [record for record in play.view.records if "quota" in record["what"]]
 
 
