@@ -28,7 +28,10 @@ def punctual() -> Iterator[None]:
 
 
 def _scheduling() -> int | None:
-    """Make this thread punctual; return its policy before, or None if it stays as it is."""
+    """Give the calling thread a real-time priority; return the policy that it had.
+
+    Return None if nothing was changed.
+    """
     if not hasattr(os, "sched_setscheduler"):  # not on macOS
         return None
     try:
