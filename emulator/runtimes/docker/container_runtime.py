@@ -251,16 +251,18 @@ class DockerRuntime:
             self._take(timeout)
 
     def _take(self, timeout: float) -> None:
-        for news in self._stdio.read(min(timeout, ENGINE_LOOK) if self._engine.busy else timeout):
+        said = self._stdio.read(min(timeout, ENGINE_LOOK) if self._engine.busy else timeout)
+        if said:
+            self._follow()  # the server may have written that the run has begun, or is over
+        for news in said:
             if news.node == BOX:
                 self._hear_box(news)
-            elif isinstance(news, OutputEnded):
+            elif not isinstance(news, OutputEnded):
+                self._hear(news)
+            else:
                 self._ended.add(news.node)
-                self._follow()  # the server may have written that the run is over
                 if not self._log.stop:
                     self._reports.ended(news.node)
-            else:
-                self._hear(news)
         if not self._log.stop:
             for done in self._engine.tick(self._clock.now()):
                 self._reports.did(*done)
@@ -295,10 +297,8 @@ class DockerRuntime:
         """Take the output of the box. Its end matters only while the run goes on."""
         if self._box is None:
             return
-        if isinstance(news, OutputEnded):
-            self._follow()
-            if self._log.stop:
-                return
+        if isinstance(news, OutputEnded) and self._log.stop:
+            return
         self._box.hear(news, self._reports)
 
     def _tell_the_server(self, device: Device, done: VerbReport) -> bool:

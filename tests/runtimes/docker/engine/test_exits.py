@@ -354,6 +354,29 @@ def test_a_device_that_dies_before_the_start_ends_the_run_by_name(
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.parametrize(
+    "last", [Said("far", "", ExitReport(-9, "limit")), OutputEnded("far")], ids=["part", "node"]
+)
+def test_a_device_that_dies_at_the_start_is_gone_and_the_run_goes_on(
+    play: Callable[..., Played], last: Said | OutputEnded
+) -> None:
+    """Its end may be heard before the server's log is read again."""
+    run = play(*LIMITED)
+    hear = run.wires.read
+    run.wires.news = [[last]]
+
+    def begin_and_die(timeout: float) -> list[Said | OutputEnded]:
+        if news := hear(timeout):
+            run.write(0.0, "start", devices=2, zero=time.monotonic())
+        return news
+
+    run.wires.read = begin_and_die  # type: ignore[method-assign]
+    run.runtime.deploy(run.scenario, run.survivors)
+    (gone,) = read(run.folder.reports)
+    assert (gone["node"], gone["cause"]) == ("far", "limit")
+    assert not run.survivors.none
+
+
 def test_a_supervisors_last_words_are_the_reason(play: Callable[..., Played]) -> None:
     run = play(event("die", exitCode="1"))
     run.begin()
