@@ -12,7 +12,7 @@ from ..log.verdicts.host_shortage import OFTEN, SUBJECT
 from ..machine import kernel
 from ..machine.host import lacks_containers
 from ..scenario import Demand, Scenario
-from ..scenario.demand import PORTS, worker_memory
+from ..scenario.cores_and_memory import PORTS, worker_memory
 from ..schedules import Sequential
 from ..units import Bytes, Share
 from .finding import Finding, HostCapacity, Situation, raised, refusal

@@ -1,6 +1,6 @@
 """The scenario: keys of the file, the resolved plan, and the demand for the host's resources."""
 
-from .demand import Demand, demand
+from .cores_and_memory import Demand, demand
 from .model import EvaluateSection, Scenario, StopSection
 from .overview import Overview, overview
 from .reading.dump import dump

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario import loads
-from emulator.scenario.demand import startup_time
+from emulator.scenario.cores_and_memory import startup_time
 from emulator.scenario.model import Scenario
 from tests.fakes.typed_commands import Emulate, scenario
 

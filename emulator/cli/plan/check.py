@@ -121,7 +121,7 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
     from ...costs.host_dilation import core_demand, with_dilation
     from ...machine.host import Host
     from ...scenario import load_without_code
-    from ...scenario.demand import startup_time
+    from ...scenario.cores_and_memory import startup_time
     from ...scenario.unkept import unkept
     from .overview_tables import group_rows
 

@@ -15,7 +15,7 @@ from ...errors import counted
 from ...machine.host import Host
 from ...scenario import Scenario
 from ...scenario.algorithms import flow
-from ...scenario.demand import BOOT, ENGINE, PORTS, Demand
+from ...scenario.cores_and_memory import BOOT, ENGINE, PORTS, Demand
 from ...scenario.overview import (
     BottleneckRow,
     DeviceRow,

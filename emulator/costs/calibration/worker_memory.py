@@ -13,7 +13,7 @@ from ...learning.learners.export import ready
 from ...learning.models import OwnModel
 from ...learning.models.own_model import MeasuredMemory
 from ...log.records import Record
-from ...scenario.demand import SUPERVISOR
+from ...scenario.cores_and_memory import SUPERVISOR
 from ...units import Fraction
 from .step_meter import StepMeter
 from .worker_bench import bench

@@ -32,12 +32,12 @@ from .engine.cleanup import clean_up
 from .engine.engine_faults import EngineFaults, fits
 from .engine.exits import Exits
 from .engine.stdio import OutputEnded, Said, Stdio
-from .gathering import Waves
 from .host_log import HostLog
 from .launching import Launcher
 from .network.packet_box import PacketBox
 from .reporting import Reports
 from .run_logs import NodeLogs, ServerLog
+from .start_waves import Waves
 
 LAST_WRITES = 10.0
 """Emulated seconds that the server has to end when it is told to stop. They begin again each time

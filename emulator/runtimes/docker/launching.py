@@ -20,8 +20,8 @@ from .engine.cleanup import labels
 from .engine.client import refusals
 from .engine.exits import Exits
 from .engine.stdio import Stdio
-from .gathering import Gathering
 from .network.ways import addresses
+from .start_waves import Gathering
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -12,7 +12,7 @@ import pytest
 
 import emulator
 from emulator.errors import DeploymentError
-from emulator.runtimes.docker import container_runtime, gathering, launching, play_containers
+from emulator.runtimes.docker import container_runtime, launching, play_containers, start_waves
 from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.probing import Means
 from emulator.shaping.backend import Backend
@@ -107,7 +107,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     monkeypatch.setattr(container_runtime, "Stdio", Silence)
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *anything: ())
     monkeypatch.setattr(container_runtime, "clean_up", lambda *anything: Removed())
-    for module in (launching, gathering):
+    for module in (launching, start_waves):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Inline)
     return made
 

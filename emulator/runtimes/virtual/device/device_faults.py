@@ -10,7 +10,7 @@ from ....log.lines import RunLog, microseconds
 from ....log.records import made
 from ....log.records.fault_records import BatteryRecord, OverlapRecord
 from ....scenario import Scenario
-from ....scenario.demand import WORKER
+from ....scenario.cores_and_memory import WORKER
 from ....units import Bytes
 from ....world import verbs
 from ....world.battery import BatteryConstants

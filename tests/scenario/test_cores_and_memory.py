@@ -6,7 +6,7 @@ import math
 import pytest
 
 from emulator.scenario import Demand, demand, load, overview
-from emulator.scenario.demand import SERVER_LEARNER, SHARED
+from emulator.scenario.cores_and_memory import SERVER_LEARNER, SHARED
 from emulator.scenario.timeline.compiled import outages
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Side

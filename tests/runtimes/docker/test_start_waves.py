@@ -19,10 +19,10 @@ from emulator.machine.host import Load
 from emulator.node.orders import BEGINS, AnyOrder, LetBegin, PartOrders, PartSettings
 from emulator.node.part.server_chores import HELLOS, ConductorsHello, Roll
 from emulator.runs.folder import create
-from emulator.runtimes.docker import gathering
+from emulator.runtimes.docker import start_waves
 from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
-from emulator.runtimes.docker.gathering import Gathering
+from emulator.runtimes.docker.start_waves import Gathering
 from emulator.scenario import loads
 from emulator.world.roles import CONDUCTOR
 from tests.fakes.core.server_world import World as ServerWorld
@@ -272,7 +272,7 @@ def test_the_timeline_waits_for_hellos_and_for_no_answer_of_the_engine(
 def test_who_does_not_say_hello_is_named(
     tmp_path: Path, secrets: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "GATHERING", 2.0)
+    monkeypatch.setattr(start_waves, "GATHERING", 2.0)
     made = Fleet(tmp_path, mute="home-4")
     words = (
         r"the run did not begin: no hello from home-4 in 2 s: each node has 2 s from its container"
