@@ -202,6 +202,8 @@ class NodeConfig(msgspec.Struct, frozen=True):
     network: Network = Network()
     incarnation: int = 0
     """Boots of the node before the first one of its container."""
+    forked: bool = False
+    """Whether the first boot is a fork of the run's fork server."""
     dilation: float = 1.0
     """Real seconds in an emulated second. The times of `part` are in emulated seconds."""
 

@@ -67,7 +67,14 @@ class QuotaAnswer(Order, frozen=True):
     """Number of the change of memory for which the supervisor asked."""
 
 
-AnyOrder: TypeAlias = Do | StopPart | HoldMessages | LetBegin | Zero | QuotaAnswer
+class Forked(Order, frozen=True):
+    """The part has been forked, as the supervisor has asked."""
+
+    pid: int | None
+    """As the container counts; None: it could not be forked, and has to be executed."""
+
+
+AnyOrder: TypeAlias = Do | StopPart | HoldMessages | LetBegin | Zero | QuotaAnswer | Forked
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(AnyOrder).decode

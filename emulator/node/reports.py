@@ -158,6 +158,16 @@ class QuotaReport(Report, frozen=True):
     """Number of the change of memory for which the supervisor asks."""
 
 
+class ForkReport(Report, frozen=True):
+    """The supervisor asks the conductor to have the part forked."""
+
+    stdin: Count
+    """Descriptor of the supervisor that is to be the part's standard input; `control` is that of
+    the pipe for the part's reports."""
+    control: Count
+    incarnation: Count
+
+
 class DrawnReport(Report, frozen=True):
     """The device has drawn a fault."""
 
@@ -207,6 +217,7 @@ NodeReport: TypeAlias = (
     | OverlapReport
     | BatteryReport
     | QuotaReport
+    | ForkReport
     | DrawnReport
     | RecordReport
 )

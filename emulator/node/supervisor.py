@@ -29,6 +29,7 @@ from .orders import (
     HOLD,
     AnyOrder,
     Do,
+    Forked,
     HoldMessages,
     LetBegin,
     LineReader,
@@ -44,6 +45,7 @@ from .reports import (
     DrawnReport,
     ExitReport,
     FailedReport,
+    ForkReport,
     LinkChangeReport,
     LostReport,
     OverlapReport,
@@ -113,6 +115,8 @@ class Supervisor:
         self.meter = link_meter(self.node, self.powers.box_losses, self.powers.box_queues)
         if self.meter is not None:
             self.meter.listen(self.selector)
+        if self.node.forked:
+            self.part.fork = lambda *facts: say(ForkReport(*facts))
         self.powers.boot(anew=False)
         say(ReadyReport())
         self._watch()
@@ -238,6 +242,8 @@ class Supervisor:
                 self.powers.settings.change(BEGINS, {})
             case Zero(at):
                 self.powers.schedule.begin(at)
+            case Forked(pid):
+                self.powers.forked(pid)
             case QuotaAnswer():
                 if self.powers.pressing is not None:
                     self.powers.pressing.answer(order)

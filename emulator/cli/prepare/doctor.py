@@ -107,7 +107,16 @@ def _image(client: Any) -> list[Diagnosis]:
         probed = probing.examine(client, image.id)
     except EmulatorError as error:
         return [sound, Diagnosis("shaping", False, str(error))]
-    return [sound, Diagnosis("shaping", True, service(probed.features)), _limits(probed)]
+    shaping = Diagnosis("shaping", True, service(probed.features))
+    return [sound, shaping, _limits(probed), _forks(probing.forks_refused(client, image.id))]
+
+
+def _forks(refused: str) -> Diagnosis:
+    """Return whether workers can be forked, and if they are `refused`, why."""
+    if not refused:
+        return Diagnosis("forks", True, "a fork server can start the workers", optional=True)
+    found = f"each worker opens TensorFlow for itself, at more time and memory: {refused}"
+    return Diagnosis("forks", False, found, optional=True)
 
 
 def _limits(probed: "Probed") -> Diagnosis:

@@ -93,6 +93,21 @@ class PartPowers:
         With `anew` it is the next incarnation, otherwise the present one.
         """
         self.settings.booted(self.part.boot(anew))
+        self._begin_right()
+
+    def forked(self, pid: int | None) -> None:
+        """Take that the part that was asked for is the process `pid`; with None, execute it."""
+        if not self.part.coming:
+            return
+        if pid is not None:
+            self.part.adopt(pid)
+            self._begin_right()
+        else:
+            self.part.disown()
+            self.boot(anew=False)
+
+    def _begin_right(self) -> None:
+        """Let a part that was started stand still, or end, if it has to."""
         if self.at_rest:
             self.pause()
         if self.closing:  # SIGTERM may have come before there was a part to pass it on to

@@ -16,7 +16,7 @@ from ...machine.host import Load
 from ...node.config import Delay
 from ...node.orders import Do, HoldMessages, LetBegin, QuotaAnswer, StopPart, Zero
 from ...node.part.server_chores import HELLOS, members
-from ...node.reports import DelayReport, DrawnReport, QuotaReport, VerbReport
+from ...node.reports import DelayReport, DrawnReport, ForkReport, QuotaReport, VerbReport
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...runs.results import unfinished_models
@@ -27,11 +27,12 @@ from ...world.links.reshaping import VERB
 from ...world.roles import SERVER
 from ...world.verbs import Action
 from .configs.container_settings import Prepared
-from .configs.spec import BOX
+from .configs.spec import BOX, FORK_SERVER
 from .engine.cleanup import clean_up
 from .engine.engine_faults import EngineFaults, fits
 from .engine.exits import Exits
 from .engine.stdio import OutputEnded, Said, Stdio
+from .forks import Forks
 from .host_log import HostLog
 from .launching import Launcher
 from .network.packet_box import PacketBox
@@ -73,12 +74,14 @@ class DockerRuntime:
         quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
         self._host = HostLog(load, quotas, self._clock)
         boxes = [BOX] if world.boxed else []
-        self._node_logs = NodeLogs(folder, [*world.nodes, *boxes])
+        forks = [FORK_SERVER] if world.configs.forked else []
+        self._node_logs = NodeLogs(folder, [*world.nodes, *boxes, *forks])
         self._exits = Exits(client)
         self._devices = {device.name: device for device in world.scenario.nodes}
         self._box = PacketBox(client, folder.run, self._exits, self._node_logs) if boxes else None
         cpus = {name: device.cpu for name, device in self._devices.items()}
         self._engine = EngineFaults(client, folder.run, cpus, self._clock)
+        self._forks: Forks | None = None
         self._waves: Waves | None = None
         self._launcher: Launcher | None = None
         self._ended: set[str] = set()
@@ -117,6 +120,9 @@ class DockerRuntime:
             launcher.create_network()
         if self._box is not None:
             self._start_box(launcher, self._box)
+        if self._world.configs.forked:
+            self._forks = Forks(launcher, self._stdio, self._exits, self._node_logs)
+            self._forks.start()
         self._world.write_server()
         launcher.finish(launcher.start, SERVER)  # alone: the others are told its address
         self._stdio.listen(SERVER)
@@ -142,6 +148,8 @@ class DockerRuntime:
             self._look(LOG_LOOK)
             if why := gathering.late(self._clock.now()) or self._log.stopped_early:
                 raise DeploymentError(f"the run did not begin: {why}")
+        if self._forks is not None:
+            self._forks.end()
 
     def _start_box(self, launcher: Launcher, box: PacketBox) -> None:
         launcher.start_box()
@@ -257,6 +265,8 @@ class DockerRuntime:
         for news in said:
             if news.node == BOX:
                 self._hear_box(news)
+            elif news.node == FORK_SERVER and self._forks is not None:
+                self._forks.hear(news)
             elif not isinstance(news, OutputEnded):
                 self._hear(news)
             else:
@@ -278,6 +288,8 @@ class DockerRuntime:
                 self._hold(said.node, delay)
             case QuotaReport(lifted, press) if device:
                 self._lift(said.node, lifted, press)
+            case ForkReport() as asked if device and self._forks:
+                self._forks.want(said.node, asked)
             case DrawnReport() as drawn if device and fits(drawn):
                 self._engine.draw(said.node, drawn)
             case VerbReport() as done if device and not self._tell_the_server(device, done):

@@ -14,7 +14,7 @@ from ...scenario import Device
 from ...world.roles import SERVER
 from .configs import spec
 from .configs.container_settings import Prepared
-from .configs.spec import BOX
+from .configs.spec import BOX, FORK_SERVER
 from .engine import owners
 from .engine.cleanup import labels
 from .engine.client import refusals
@@ -112,6 +112,22 @@ class Launcher:
             self._stdio.open(self._client, BOX, str(container.id))
             self._exits.created(BOX, str(container.id))
             container.start()
+
+    def start_fork_server(self) -> None:
+        """Create and start the fork server."""
+        run, marks = self._folder.run, self._labels(FORK_SERVER)
+        with refusals("starting the fork server"), self._making(spec.name(run, FORK_SERVER)):
+            options = spec.fork_server(run, self._world.image, marks, self._world.files)
+            container = self.finish(self._client.containers.create, **options)
+            self._stdio.open(self._client, FORK_SERVER, str(container.id))
+            self._exits.created(FORK_SERVER, str(container.id))
+            container.start()
+
+    def first_process(self, node: str) -> tuple[int, str]:
+        """Return the first process of the container of `node`, as the host counts, and its id."""
+        with refusals(f"looking up the process of {node}"):
+            found = self._client.api.inspect_container(spec.name(self._folder.run, node))
+        return int(found["State"]["Pid"]), str(found["Id"])
 
     def start(self, node: str) -> float:
         """Create and start the container of `node`; return the time when it runs, on the clock.

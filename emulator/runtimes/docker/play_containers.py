@@ -176,6 +176,8 @@ class HostParts:
     backend: Backend
     files: int
     """Files that each process of the run may open."""
+    forks: str
+    """Why each worker is executed; empty if the first ones are forked."""
     image: node_image.NodeImage
     host: Host
     predicted: dict[str, Any]
@@ -183,7 +185,8 @@ class HostParts:
 
     def facts(self, scenario: Scenario) -> dict[str, Any]:
         known = container_facts(self.client, scenario, self.host, self.backend, self.image)
-        return {**known, **self.predicted}
+        workers = f"executed: {self.forks}" if self.forks else "forked"
+        return {**known, "workers": workers, **self.predicted}
 
     def prepare(self, session: Session, view: RunView) -> Prepared:
         return prepare(
@@ -194,6 +197,7 @@ class HostParts:
             backend=self.backend,
             image=self.image.id,
             files=self.files,
+            forked=not self.forks,
             tell=view.progress,
         )
 
@@ -231,7 +235,8 @@ def get_ready(
     view.progress("graphs")
     graph = ready(scenario.training.network, scenario.seed)
     predicted = prediction_facts(scenario, view.progress, assumed=False)
-    return HostParts(client, split, graph, means.backend, means.files, image, host, predicted)
+    given = means.backend, means.files, means.forks
+    return HostParts(client, split, graph, *given, image, host, predicted)
 
 
 def container_facts(

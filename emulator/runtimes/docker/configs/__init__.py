@@ -79,6 +79,8 @@ class NodeConfigs:
     """The ways of packets through the gateways of bottlenecks."""
     incarnations: Mapping[str, int] = field(default_factory=dict)
     """First incarnation of nodes that have run before, by name."""
+    forked: bool = False
+    """Whether the first boot of each device is a fork of the run's fork server."""
 
     @cached_property
     def clock(self) -> EmulatedClock:
@@ -199,8 +201,11 @@ class NodeConfigs:
             ),
             measured=self._measured(name, self._path(name, own)),
         )
-        booted = self.incarnations.get(name, 0)
-        return NodeConfig(name, self.user, part, network, booted, dilation)
+        booted, forked = (
+            self.incarnations.get(name, 0),
+            self.forked and isinstance(part, WorkerRole),
+        )
+        return NodeConfig(name, self.user, part, network, booted, forked, dilation)
 
     @cached_property
     def boxed(self) -> frozenset[str]:

@@ -177,12 +177,13 @@ def prepare(
     backend: Backend,
     image: str,
     files: int | None = None,
+    forked: bool = False,
     tell: Callable[[str], None],
 ) -> Prepared:
     """Issue the secrets, write the shards, and create the server's output folder.
 
     `graph`: folder of the exported model; `image`: id of the nodes' image; `files` as of a
-    `Prepared`; `tell` shows a step.
+    `Prepared`; `forked` as of `NodeConfigs`; `tell` shows a step.
     """
     user = os.getuid() or NOBODY
     sources = plugin_sources(scenario, folder.path)
@@ -191,7 +192,17 @@ def prepare(
     members = [*filter(None, [planned.evaluator]), *planned.workers]
     guests, secrets = issue(members, encrypt=scenario.server.encrypt)
     size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
-    configs = NodeConfigs(scenario, planned, size, guests, secrets, backend, user, priors)
+    configs = NodeConfigs(
+        scenario,
+        planned,
+        size,
+        guests,
+        secrets,
+        backend,
+        user,
+        priors,
+        forked=forked,
+    )
     world = Prepared(scenario, folder, configs, image, graph, sources=sources, files=files)
     tell("shards")
     _write_shards(split, folder.work / "shards")

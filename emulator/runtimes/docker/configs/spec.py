@@ -8,6 +8,8 @@ from docker.types import IPAMConfig, IPAMPool
 
 from ....machine import kernel
 from ....node import config
+from ....node.forking import surroundings
+from ....node.forking.messages import TRIAL
 from ....world.cpu_quota import PERIOD
 from ....world.roles import EVALUATOR, SERVER
 
@@ -32,6 +34,19 @@ BOX_READY = 30.0
 
 TUN = "/dev/net/tun"
 """Device through which TAP devices are made; the engine gives it to containers on request."""
+
+FORK_SERVER = "fork_server"
+"""Name of the fork server beside the names of nodes."""
+FORKS = {
+    "cap_add": [*CAPABILITIES, "SETPCAP", "SYS_ADMIN", "SYS_CHROOT", "SYS_PTRACE"],
+    "security_opt": ["no-new-privileges", "label=disable", "seccomp=unconfined"],
+    "cgroupns": "host",
+    "pid_mode": "host",
+}
+"""What the fork server needs: the host's processes and control groups, to move a fork into those of
+a container, and no seccomp filter, as only such a process may read the filter of another one. The
+bounding set of a fork is that of a container, so the fork server has those capabilities, too. It
+has no network, and hears the conductor alone."""
 
 SHARES = {BOX: 262144, SERVER: 65536, EVALUATOR: 2}
 """Weights by which containers share a core that several want; a device has 1024, the default of
@@ -140,6 +155,48 @@ def box(
         "mounts": [_box_mount(run)],
         "pids_limit": PROCESSES,
         "cpu_shares": SHARES[BOX],
+        "ulimits": _limits(files),
+        "log_config": {"Type": "none", "Config": {}},
+        "stdin_open": True,
+        "auto_remove": True,
+    }
+
+
+def fork_trial(run: str, image: str, labels: dict[str, str]) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: a fork server that only says whether
+    it could fork."""
+    return fork_server(run, image, labels) | {
+        "command": [TRIAL],
+        "log_config": {"Type": "json-file", "Config": {}},
+        "stdin_open": False,
+        "auto_remove": False,
+    }
+
+
+def fork_server(
+    run: str, image: str, labels: dict[str, str], files: int | None = None
+) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: the fork server of a run.
+
+    `files` as of a `Container`.
+    """
+    return {
+        "image": image,
+        "name": name(run, FORK_SERVER),
+        "hostname": "forks",
+        "labels": labels,
+        "entrypoint": ["python3", "-m", "emulator.node.forking.fork_server"],
+        "network_mode": "none",
+        **CONFINED,
+        **FORKS,
+        "mounts": [
+            {
+                "Type": "bind",
+                "Target": str(surroundings.GROUPS),
+                "Source": "/sys/fs/cgroup",
+                "ReadOnly": False,
+            }
+        ],
         "ulimits": _limits(files),
         "log_config": {"Type": "none", "Config": {}},
         "stdin_open": True,

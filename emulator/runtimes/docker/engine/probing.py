@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
-from docker.errors import APIError
+from docker.errors import APIError, DockerException
 
 from ....errors import DeploymentError, HostError
 from ....machine.cache import cache
@@ -44,6 +44,9 @@ from .owners import owned, place
 CORES = 1.0
 """CPU quota of the probe; an engine of one core gives no more."""
 
+LEAST_FORKS = 4
+"""Number of devices from which a fork server saves more time than its own start takes."""
+
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """File with an id of the running kernel."""
 
@@ -66,6 +69,8 @@ class Means:
     backend: Backend
     files: int
     """Files that each process of the run may open."""
+    forks: str = ""
+    """Why each worker is executed; empty if the first ones are forked by a fork server."""
 
 
 def probe(client: DockerClient, image: str) -> Features:
@@ -230,7 +235,33 @@ def means_for(
     if scenario.bottlenecks:
         backend = _with_queues(backend, features)
     needed = files_needed(len(scenario.nodes), len(boxed_nodes(scenario, backend)))
-    return Means(backend, _files_given(client, image, needed, found.files))
+    files = _files_given(client, image, needed, found.files)
+    return Means(backend, files, _no_forks(client, image, len(scenario.nodes)))
+
+
+def _no_forks(client: DockerClient, image: str, devices: int) -> str:
+    """Return why the workers of `devices` are executed; empty if they can be forked."""
+    if devices < LEAST_FORKS:
+        return f"fewer than {LEAST_FORKS} devices"
+    return forks_refused(client, image)
+
+
+def forks_refused(client: DockerClient, image: str) -> str:
+    """Return why the engine and its kernel let no fork server fork; empty if they do."""
+    run = new_id()
+    marks = {RUN: run, LOCK: str(place(run)), ROLE: "probe"}
+    with owned(run):
+        try:
+            options = spec.fork_trial(run, image, marks)
+            container = finished(client.containers.create, **options)
+            container.start()
+            failed = container.wait()["StatusCode"]
+            words: str = container.logs().decode(errors="replace").strip()
+        except DockerException as error:
+            return str(getattr(error, "explanation", None) or error)
+        finally:
+            clean_up(client, run)
+    return words or ("its trial failed" if failed else "")
 
 
 def _raise_own_limit(scenario: Scenario) -> None:

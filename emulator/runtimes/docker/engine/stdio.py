@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from docker import DockerClient
 
 from ....node import reports
+from ....node.forking.messages import Fork
 from ....node.orders import AnyOrder, encode
 from ....node.reports import NodeReport
 
@@ -100,7 +101,13 @@ class Stdio:
         connection = self._connections[node]
         self._selector.register(connection.socket, selectors.EVENT_READ, connection)
 
-    def tell(self, node: str, order: AnyOrder) -> bool:
+    def shut(self, node: str) -> None:
+        """End the standard input of `node`, which goes on to be heard."""
+        if (connection := self._connections.get(node)) is not None:
+            with suppress(OSError):
+                connection.socket.shutdown(socket.SHUT_WR)
+
+    def tell(self, node: str, order: AnyOrder | Fork) -> bool:
         """Send `order` to the supervisor of `node`; return False if the container has ended."""
         connection = self._connections.get(node)
         if connection is None:

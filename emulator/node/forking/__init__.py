@@ -1,0 +1,1 @@
+"""Workers as forks of one process that has opened TensorFlow."""
