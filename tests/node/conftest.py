@@ -14,8 +14,10 @@ from tests.fakes.node.supervised import NETWORK, SLEEPS, WORKER, Container, Make
 def make(tmp_path: Path) -> Iterator[Make]:
     made: list[Container] = []
 
-    def container(part: str = SLEEPS, role: Any = WORKER, network: Network = NETWORK) -> Container:
-        made.append(Container(tmp_path, part, role, network))
+    def container(
+        part: str = SLEEPS, role: Any = WORKER, network: Network = NETWORK, *, forked: bool = False
+    ) -> Container:
+        made.append(Container(tmp_path, part, role, network, forked=forked))
         return made[-1]
 
     yield container

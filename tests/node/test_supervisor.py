@@ -134,6 +134,28 @@ def test_a_part_that_boots_as_the_container_is_told_to_end_ends(
     assert (code, "exit" in whats(heard)) == (0, False)
 
 
+@pytest.mark.slow
+def test_a_part_that_cannot_be_forked_is_executed_and_so_are_its_later_boots(make: Make) -> None:
+    container = make(part=BORN, forked=True)
+    asked = container.hear("fork")
+    assert asked["incarnation"] == 0 and len({asked["stdin"], asked["control"], 0, 1, 2}) == 5
+    container.tell("forked", pid=None)
+    born(container, 0)
+    for verb in ("kill", "start"):
+        container.tell(verb, fault="crash")
+    born(container, 1)
+    container.tell("stop")
+    assert "fork" not in whats(container.end()[1])
+
+
+@pytest.mark.slow
+def test_a_container_told_to_end_before_its_part_is_forked_ends(make: Make) -> None:
+    container = make(part=BORN, forked=True)
+    container.hear("fork")
+    container.tell("stop")
+    assert container.end()[0] == 0
+
+
 def test_a_container_told_to_end_as_drawn_faults_end_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -21,8 +21,8 @@ from typing import NoReturn
 from ...learning.learners import capi
 from .. import config
 from ..orders import LineReader
-from ..part.part_process import CONTROL
-from .kernel_calls import confine, filters_of
+from ..part.part_process import CONTROL, PART
+from .kernel_calls import confine, filters_of, show_command_line
 from .messages import TRIAL, Fork, ForkedLine, ForkLine, RefusedLine, decode_order, encode
 from .surroundings import Surroundings, arrange, take_descriptors
 
@@ -144,7 +144,8 @@ class ForkServer:
                 os.write(answer, str(os.getpid()).encode())
                 arrange(inherited)
                 os.environ[CONTROL] = str(CONTROL_NUMBER)
-                sys.argv = ["emulator.node.part.role", str(order.incarnation)]
+                show_command_line(["python3", "-m", PART, str(order.incarnation)])
+                sys.argv = [PART, str(order.incarnation)]
                 os._exit(self._part())
         except BaseException as error:
             os.write(answer, f"{type(error).__name__}: {error}".encode())

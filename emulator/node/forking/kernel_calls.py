@@ -3,8 +3,9 @@
 import ctypes
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntFlag
+from pathlib import Path
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _LIBC.syscall.restype = _LIBC.ptrace.restype = ctypes.c_long
@@ -17,6 +18,9 @@ _SET_DUMPABLE, _CAPBSET_DROP, _SET_SECCOMP, _NO_NEW_PRIVILEGES, _AMBIENT = 4, 24
 _FILTER, _AMBIENT_CLEAR = 2, 4
 _WALL = 0x40000000
 _CAPABILITY_VERSION = 0x20080522
+_ARGUMENTS = 45
+"""Place of the address of the command line among the numbers of `/proc/PID/stat` behind the name,
+and before that of its end."""
 
 
 class Namespaces(IntFlag):
@@ -104,7 +108,7 @@ def limit_capabilities(bounding: int, inheritable: int) -> None:
     """Take all capabilities but `bounding` from this process' bounding set, and set those that it
     hands on to `inheritable`; both are sets of bits.
     """
-    last = int(open("/proc/sys/kernel/cap_last_cap", encoding="ascii").read())  # noqa: SIM115
+    last = int(Path("/proc/sys/kernel/cap_last_cap").read_text(encoding="ascii"))
     for number in range(last + 1):
         if not bounding >> number & 1:
             _call("prctl", _CAPBSET_DROP, number, 0, 0, 0)
@@ -113,6 +117,14 @@ def limit_capabilities(bounding: int, inheritable: int) -> None:
     _call("capget", ctypes.byref(header), held)
     held[2], held[5] = inheritable & 0xFFFFFFFF, inheritable >> 32
     _call("capset", ctypes.byref(header), held)
+
+
+def show_command_line(words: Sequence[str]) -> None:
+    """Let `ps` show `words` as this process' command line, cut to the length of the present one."""
+    numbers = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    begin, end = int(numbers[_ARGUMENTS]), int(numbers[_ARGUMENTS + 1])
+    text = b"".join(word.encode() + b"\0" for word in words)
+    ctypes.memmove(begin, text[: end - begin - 1].ljust(end - begin, b"\0"), end - begin)
 
 
 def be_readable() -> None:

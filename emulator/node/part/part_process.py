@@ -11,6 +11,9 @@ from typing import IO, TypeAlias
 from ..config import KEPT
 from ..control_group import MemoryCounts, memory_cause
 
+PART = "emulator.node.part.role"
+"""Module of a part."""
+
 CONTROL = "EMULATE_CONTROL"
 """Environment variable with the file descriptor to which a part writes the faults that it draws,
 and the records of its scheduler."""
@@ -96,7 +99,7 @@ class PartProcess:
             return self._have_it_forked(self.fork)
         child = self._child = subprocess.Popen(
             [
-                *(sys.executable, "-m", "emulator.node.part.role", str(self._incarnation)),
+                *(sys.executable, "-m", PART, str(self._incarnation)),
                 *([KEPT] if self.keeps else []),
             ],
             stdin=subprocess.PIPE,

@@ -18,7 +18,16 @@ from emulator.core.plan import Plan, WorkerPlan
 from emulator.core.zmtp import Heartbeat
 from emulator.node import config, reports
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
-from emulator.node.orders import AnyOrder, Do, HoldMessages, QuotaAnswer, StopPart, Zero, encode
+from emulator.node.orders import (
+    AnyOrder,
+    Do,
+    Forked,
+    HoldMessages,
+    QuotaAnswer,
+    StopPart,
+    Zero,
+    encode,
+)
 from emulator.node.reports import NodeReport, QuotaReport, VerbReport
 from emulator.shaping.command import Command
 from emulator.transport.secrets import Guests, Token
@@ -46,6 +55,7 @@ def apply(commands):
 
 def part(command, **options):
     assert (options.pop("user"), options.pop("group"), options.pop("extra_groups")) == (9, 9, [])
+    assert options.pop("start_new_session")  # else the test would not end it with its group
     assert command[1:3] == ["-m", "emulator.node.part.role"]
     started = popen([sys.executable, str(folder / "part.py"), *command[3:]], **options)
     if (folder / "terminated").exists():
@@ -87,6 +97,8 @@ def order(verb: str, **facts: Any) -> AnyOrder:
             return HoldMessages(**facts)
         case "zero":
             return Zero(**facts)
+        case "forked":
+            return Forked(facts["pid"])
         case "lift_quota" | "lower_quota":
             return QuotaAnswer(verb == "lift_quota", facts["press"])
     return Do(verb, **facts)
@@ -95,9 +107,12 @@ def order(verb: str, **facts: Any) -> AnyOrder:
 class Container:
     """A supervisor at work, seen from outside."""
 
-    def __init__(self, folder: Path, part: str, role: Any, network: Network) -> None:
+    def __init__(
+        self, folder: Path, part: str, role: Any, network: Network, *, forked: bool = False
+    ) -> None:
         self.folder = folder
-        config.write(NodeConfig("far", 9, role, network), folder / "node.json")
+        node = NodeConfig("far", 9, role, network, forked=forked)
+        config.write(node, folder / "node.json")
         (folder / "part.py").write_text(part)
         for way in ("rx", "tx"):
             (folder / "eth0").mkdir(exist_ok=True)

@@ -38,7 +38,7 @@ TUN = "/dev/net/tun"
 FORK_SERVER = "fork_server"
 """Name of the fork server beside the names of nodes."""
 FORKS = {
-    "cap_add": [*CAPABILITIES, "SETPCAP", "SYS_ADMIN", "SYS_CHROOT", "SYS_PTRACE"],
+    "cap_add": [*CAPABILITIES, "SETPCAP", "SYS_ADMIN", "SYS_CHROOT"],
     "security_opt": ["no-new-privileges", "label=disable", "seccomp=unconfined"],
     "cgroupns": "host",
     "pid_mode": "host",

@@ -1,0 +1,89 @@
+"""The fork server of a run as the conductor sees it."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from emulator.errors import DeploymentError
+from emulator.node.forking.messages import Fork, ForkedLine, RefusedLine, encode
+from emulator.node.orders import Forked
+from emulator.node.reports import ForkReport
+from emulator.runs.folder import create
+from emulator.runtimes.docker.configs.spec import FORK_SERVER
+from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
+from emulator.runtimes.docker.forks import Forks
+from emulator.runtimes.docker.run_logs import NodeLogs
+
+
+class Wires:
+    """The containers' standard input."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any]] = []
+        self.shut_down: list[str] = []
+
+    def tell(self, node: str, order: Any) -> bool:
+        self.told.append((node, order))
+        return True
+
+    def shut(self, node: str) -> None:
+        self.shut_down.append(node)
+
+
+@pytest.fixture
+def wires() -> Wires:
+    return Wires()
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Any:
+    logs = NodeLogs(create("pair", tmp_path), ["far", FORK_SERVER])
+    yield logs
+    logs.close()
+
+
+@pytest.fixture
+def forks(wires: Wires, logs: NodeLogs) -> Forks:
+    launcher: Any = SimpleNamespace(first_process=lambda node: (4711, "ab"))
+    exits: Any = SimpleNamespace(
+        said=lambda *words: None,
+        container=lambda node: SimpleNamespace(reason="somebody ended its container"),
+    )
+    return Forks(launcher, wires, exits, logs)  # type: ignore[arg-type]
+
+
+def said(line: Any) -> Said:
+    return Said(FORK_SERVER, encode(line).decode())
+
+
+def test_a_request_names_the_process_and_the_container(forks: Forks, wires: Wires) -> None:
+    forks.want("far", ForkReport(5, 6, 0))
+    assert wires.told == [(FORK_SERVER, Fork("far", 4711, "ab", 5, 6, 0))]
+
+
+def test_the_supervisor_hears_of_its_worker(forks: Forks, wires: Wires) -> None:
+    forks.hear(said(ForkedLine("far", 8)))
+    assert wires.told == [("far", Forked(8))]
+
+
+def test_a_refused_fork_is_executed_and_the_devices_log_says_why(
+    forks: Forks, wires: Wires, logs: NodeLogs
+) -> None:
+    forks.hear(said(RefusedLine("far", "Operation not permitted")))
+    assert wires.told == [("far", Forked(None))]
+    assert "executed, as it cannot be forked: Operation not permitted" in logs.ending("far")
+
+
+def test_the_end_of_the_fork_server_ends_a_run_that_has_not_begun(forks: Forks) -> None:
+    forks.hear(Said(FORK_SERVER, "libtensorflow_cc.so.2: not found", error=True))
+    with pytest.raises(DeploymentError, match="ended unasked: somebody ended its cont") as raised:
+        forks.hear(OutputEnded(FORK_SERVER))
+    assert "libtensorflow_cc.so.2: not found" in str(raised.value)
+
+
+def test_a_fork_server_that_was_told_to_end_may(forks: Forks, wires: Wires) -> None:
+    forks.end()
+    assert wires.shut_down == [FORK_SERVER]
+    forks.hear(OutputEnded(FORK_SERVER))
