@@ -49,7 +49,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "tensorflow": {
         "learning/learners/tensorflow",
     },
-    "ctypes": {"learning/learners", "transport"},
+    "ctypes": {"learning/learners", "node/forking", "transport"},
     "pydantic": {"scenario"},
     "pydantic_core": {"scenario", "units.py"},  # a quantity says how it is read, when asked
     "yaml": {"scenario"},

@@ -14,6 +14,7 @@ SHIPPED = [*FILES, *sorted((ROOT / "analysis").rglob("*.py"))]
 TEMPLATES = sorted((ROOT / "analysis").rglob("*.html"))
 NOT_IMPORTED = {
     "emulator.node.link.box_life": "started by a container",
+    "emulator.node.forking.fork_server": "started by a container",
     "emulator.node.engine_probe": "started in a container by the probe of an engine",
     "emulator.node.link.foreign_end": "started by a sidecar of a foreign container",
     "emulator.node.part.held_memory": "started by a presser",

@@ -13,7 +13,6 @@ import os
 import signal
 import struct
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -22,9 +21,9 @@ from ...learning.learners import capi
 from .. import config
 from ..orders import LineReader
 from ..part.part_process import CONTROL, PART
+from .containment import Containment, arrange, take_descriptors
+from .fork_messages import TRIAL, Fork, ForkedLine, ForkLine, RefusedLine, decode_order, encode
 from .kernel_calls import confine, filters_of, show_command_line
-from .messages import TRIAL, Fork, ForkedLine, ForkLine, RefusedLine, decode_order, encode
-from .surroundings import Surroundings, arrange, take_descriptors
 
 CONTROL_NUMBER = 3
 """Descriptor of a forked part for its reports."""
@@ -95,26 +94,24 @@ class ForkServer:
     def serve(self, order: Fork) -> ForkLine:
         """Fork the part of `order`; return whether it runs, or why it cannot."""
         try:
-            surroundings = Surroundings.of(order.pid, order.container)
+            containment = Containment.of(order.pid, order.container)
             try:
                 if self._filters is None:
                     self._filters = filters_of(order.pid)
-                return self._forked(order, surroundings, self._filters)
+                return self._forked(order, containment, self._filters)
             finally:
-                os.close(surroundings.process)
+                os.close(containment.process)
         except (OSError, ValueError) as error:
             return RefusedLine(order.node, str(error))
 
-    def _forked(
-        self, order: Fork, surroundings: Surroundings, filters: Sequence[bytes]
-    ) -> ForkLine:
-        if threading.active_count() > 1:
+    def _forked(self, order: Fork, containment: Containment, filters: Sequence[bytes]) -> ForkLine:
+        if len(os.listdir("/proc/self/task")) > 1:
             return RefusedLine(order.node, "the fork server has threads, which no fork would have")
         answer, end = os.pipe()
         try:
             child = os.fork()
             if not child:
-                self._enter_and_fork(order, surroundings, filters, end)
+                self._enter_and_fork(order, containment, filters, end)
             os.close(end)
             os.waitpid(child, 0)
             with os.fdopen(answer, "rb", closefd=False) as pipe:
@@ -126,7 +123,7 @@ class ForkServer:
         return RefusedLine(order.node, words or "a fork ended without a word")
 
     def _enter_and_fork(
-        self, order: Fork, surroundings: Surroundings, filters: Sequence[bytes], answer: int
+        self, order: Fork, containment: Containment, filters: Sequence[bytes], answer: int
     ) -> NoReturn:
         """Go into the container and fork the part there, as a child of its first process.
 
@@ -134,13 +131,13 @@ class ForkServer:
         child of such a child, so that the kernel gives it to the supervisor, as any orphan there.
         """
         try:
-            inherited = take_descriptors(surroundings.process, [order.stdin, 2, 2, order.control])
-            surroundings.enter()
+            inherited = take_descriptors(containment.process, [order.stdin, 2, 2, order.control])
+            containment.enter()
             if os.fork():
                 os.wait()
             elif not os.fork():
                 os.setsid()
-                surroundings.drop(self._user(), filters)
+                containment.drop(self._user(), filters)
                 os.write(answer, str(os.getpid()).encode())
                 arrange(inherited)
                 os.environ[CONTROL] = str(CONTROL_NUMBER)

@@ -5,11 +5,9 @@ import os
 import signal
 from collections.abc import Iterable, Sequence
 from enum import IntFlag
+from functools import cache
 from pathlib import Path
-
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_LIBC.syscall.restype = _LIBC.ptrace.restype = ctypes.c_long
-_LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+from typing import Any
 
 _PIDFD_GETFD, _CLOSE_RANGE = 438, 436
 """Numbers of system calls, the same on all architectures."""
@@ -34,8 +32,16 @@ class Namespaces(IntFlag):
     NETWORK = 0x40000000
 
 
+@cache
+def _libc() -> Any:
+    opened = ctypes.CDLL(None, use_errno=True)
+    opened.syscall.restype = opened.ptrace.restype = ctypes.c_long
+    opened.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    return opened
+
+
 def _call(name: str, *arguments: object) -> int:
-    result: int = getattr(_LIBC, name)(*arguments)
+    result: int = getattr(_libc(), name)(*arguments)
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
@@ -75,7 +81,7 @@ def filters_of(pid: int) -> list[bytes]:
             found.append(program)
         return found
     finally:
-        _LIBC.ptrace(_DETACH, pid, None, None)
+        _libc().ptrace(_DETACH, pid, None, None)
 
 
 def _filter_of(pid: int, number: int) -> bytes | None:
@@ -121,7 +127,7 @@ def limit_capabilities(bounding: int, inheritable: int) -> None:
 
 def show_command_line(words: Sequence[str]) -> None:
     """Let `ps` show `words` as this process' command line, cut to the length of the present one."""
-    numbers = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    numbers = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     begin, end = int(numbers[_ARGUMENTS]), int(numbers[_ARGUMENTS + 1])
     text = b"".join(word.encode() + b"\0" for word in words)
     ctypes.memmove(begin, text[: end - begin - 1].ljust(end - begin, b"\0"), end - begin)

@@ -1,7 +1,7 @@
 """The fork server of a run, as the conductor sees it: devices ask for forks of their workers."""
 
 from ...errors import DeploymentError
-from ...node.forking.messages import AnyForkLine, Fork, ForkedLine, RefusedLine, decode_line
+from ...node.forking.fork_messages import AnyForkLine, Fork, ForkedLine, RefusedLine, decode_line
 from ...node.orders import Forked
 from ...node.reports import NO_REPORT, ForkReport
 from .configs.spec import FORK_SERVER

@@ -27,13 +27,13 @@ from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed
 from ...scenario.timeline.compiled import timeline
 from ...shaping.backend import Backend, Delay
-from .configs.container_settings import Prepared, prepare
+from .configs.container_settings import Means, Prepared, prepare
 from .container_runtime import DockerRuntime
 from .engine.cleanup import clean_up_late
 from .engine.client import connect, refusals
 from .engine.endpoint import endpoint
 from .engine.owners import owned, remove_dead
-from .engine.probing import described, means_for
+from .engine.probing import described, means_for, no_forks
 from .images import node_image
 from .images.node_image import NAME, NodeImage
 from .late_measurement import measure_versions
@@ -130,7 +130,7 @@ def conducting(
         session.conclude(
             read(folder.records),
             left=left,
-            shaped=Shaped(ready.backend.delay, shortest),
+            shaped=Shaped(ready.means.backend.delay, shortest),
         )
 
 
@@ -173,9 +173,7 @@ class HostParts:
     client: DockerClient
     split: DataSplit
     graph: Path
-    backend: Backend
-    files: int
-    """Files that each process of the run may open."""
+    means: Means
     forks: str
     """Why each worker is executed; empty if the first ones are forked."""
     image: node_image.NodeImage
@@ -184,7 +182,7 @@ class HostParts:
     """The manifest's entry on compute groups, measured on the idle host before the run."""
 
     def facts(self, scenario: Scenario) -> dict[str, Any]:
-        known = container_facts(self.client, scenario, self.host, self.backend, self.image)
+        known = container_facts(self.client, scenario, self.host, self.means.backend, self.image)
         workers = f"executed: {self.forks}" if self.forks else "forked"
         return {**known, "workers": workers, **self.predicted}
 
@@ -194,9 +192,8 @@ class HostParts:
             session.folder,
             split=self.split,
             graph=self.graph,
-            backend=self.backend,
+            means=self.means,
             image=self.image.id,
-            files=self.files,
             forked=not self.forks,
             tell=view.progress,
         )
@@ -235,8 +232,8 @@ def get_ready(
     view.progress("graphs")
     graph = ready(scenario.training.network, scenario.seed)
     predicted = prediction_facts(scenario, view.progress, assumed=False)
-    given = means.backend, means.files, means.forks
-    return HostParts(client, split, graph, *given, image, host, predicted)
+    forks = no_forks(client, image.id, len(scenario.nodes))
+    return HostParts(client, split, graph, means, forks, image, host, predicted)
 
 
 def container_facts(

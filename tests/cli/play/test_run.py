@@ -94,7 +94,7 @@ def test_nowhere_to_write(
     emulate: Emulate, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from emulator.runtimes.docker import play_containers
-    from emulator.runtimes.docker.engine.probing import Means
+    from emulator.runtimes.docker.configs.container_settings import Means
     from emulator.shaping.backend import Backend
 
     monkeypatch.setattr(play_containers, "connect", lambda: None)
@@ -105,6 +105,7 @@ def test_nowhere_to_write(
     )
     monkeypatch.setattr(play_containers, "remove_dead", lambda *anything: None)
     monkeypatch.setattr(play_containers, "means_for", lambda *anything, **more: Means(Backend(), 9))
+    monkeypatch.setattr(play_containers, "no_forks", lambda *anything: "")
     monkeypatch.setattr(play_containers, "ready", lambda model, seed: tmp_path)
     (tmp_path / "file").touch()
     result = refused(emulate, scenario(tmp_path), "--runs", "file/runs")

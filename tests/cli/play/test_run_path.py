@@ -13,8 +13,8 @@ import pytest
 import emulator
 from emulator.errors import DeploymentError
 from emulator.runtimes.docker import container_runtime, launching, play_containers, start_waves
+from emulator.runtimes.docker.configs.container_settings import Means
 from emulator.runtimes.docker.engine.cleanup import Removed
-from emulator.runtimes.docker.engine.probing import Means
 from emulator.shaping.backend import Backend
 from tests.fakes.typed_commands import Emulate, scenario
 
@@ -103,6 +103,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     monkeypatch.setattr(play_containers.node_image, "require", lambda client: image)
     monkeypatch.setattr(play_containers, "remove_dead", lambda *anything: None)
     monkeypatch.setattr(play_containers, "means_for", lambda *anything, **more: Means(Backend(), 9))
+    monkeypatch.setattr(play_containers, "no_forks", lambda *anything: "")
     monkeypatch.setattr(play_containers, "ready", lambda model, seed: tmp_path)
     monkeypatch.setattr(container_runtime, "Stdio", Silence)
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *anything: ())
@@ -132,7 +133,15 @@ def test_few_calls_lead_to_a_container_and_the_timeline_is_compiled_once(
 ) -> None:
     result = emulate("run", scenario(tmp_path))
     assert "all have been started" in result.err
-    assert engine.paths.keys() == {"server", "near-0", "near-1", "near-2", "far", "evaluator"}
+    assert engine.paths.keys() == {
+        "forks",
+        "server",
+        "near-0",
+        "near-1",
+        "near-2",
+        "far",
+        "evaluator",
+    }
     assert engine.paths["server"] == [
         "run.run",
         "run.watched",

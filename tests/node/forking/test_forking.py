@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.node.forking import messages, surroundings
-from emulator.node.forking.messages import Fork, ForkedLine, RefusedLine
+from emulator.node.forking import containment, fork_messages
+from emulator.node.forking.fork_messages import Fork, ForkedLine, RefusedLine
 from emulator.node.part.part_process import Orphan
 from emulator.node.reports import NO_REPORT
 
@@ -43,30 +43,30 @@ def test_a_process_moves_into_each_control_group(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(surroundings, "GROUPS", tmp_path)
+    monkeypatch.setattr(containment, "GROUPS", tmp_path)
     if unified != "none":
         (tmp_path / unified).mkdir(exist_ok=True)
         (tmp_path / unified / "cgroup.procs").touch()
-    found = list(surroundings._group_files(text))
+    found = list(containment._group_files(text))
     assert found == [tmp_path / file / "cgroup.procs" for file in files]
 
 
 def test_a_process_of_another_container_is_refused() -> None:
     with pytest.raises(ValueError, match=f"process {os.getpid()} is not in container 0123abcd"):
-        surroundings.Surroundings.of(os.getpid(), "0123abcd")
+        containment.Containment.of(os.getpid(), "0123abcd")
 
 
 def test_lines_come_back_as_they_were_said() -> None:
     order = Fork("far", 7, "ab", 5, 6, 0)
-    assert messages.decode_order(messages.encode(order)) == order
+    assert fork_messages.decode_order(fork_messages.encode(order)) == order
     for said in (ForkedLine("far", 7), RefusedLine("far", "no")):
-        assert messages.decode_line(messages.encode(said)) == said
+        assert fork_messages.decode_line(fork_messages.encode(said)) == said
 
 
 @pytest.mark.parametrize("line", ["", "a traceback", '{"fork": "forked", "node": "far"}', "[1]"])
 def test_another_line_is_text(line: str) -> None:
     with pytest.raises(NO_REPORT):
-        messages.decode_line(line)
+        fork_messages.decode_line(line)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from emulator.errors import DeploymentError
-from emulator.node.forking.messages import Fork, ForkedLine, RefusedLine, encode
+from emulator.node.forking.fork_messages import Fork, ForkedLine, RefusedLine, encode
 from emulator.node.orders import Forked
 from emulator.node.reports import ForkReport
 from emulator.runs.folder import create

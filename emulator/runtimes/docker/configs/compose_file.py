@@ -57,7 +57,7 @@ def lay_down(scenario: Scenario, path: Path, file: Path | None = None) -> Backen
             folder,
             split=split,
             graph=graph,
-            backend=means.backend,
+            means=means,
             image=image.id,
             tell=lambda step: None,
         ).by_hand()

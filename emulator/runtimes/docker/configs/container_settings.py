@@ -30,6 +30,15 @@ NOBODY = 65534
 
 
 @dataclass(frozen=True)
+class Means:
+    """The means of an engine and its kernel to play a scenario."""
+
+    backend: Backend
+    files: int | None = None
+    """Files that each process of the run may open; None: as many as the engine says."""
+
+
+@dataclass(frozen=True)
 class Prepared:
     """The files of a run's containers, and the specification of each container."""
 
@@ -174,16 +183,15 @@ def prepare(
     *,
     split: DataSplit,
     graph: Path,
-    backend: Backend,
+    means: Means,
     image: str,
-    files: int | None = None,
     forked: bool = False,
     tell: Callable[[str], None],
 ) -> Prepared:
     """Issue the secrets, write the shards, and create the server's output folder.
 
-    `graph`: folder of the exported model; `image`: id of the nodes' image; `files` as of a
-    `Prepared`; `forked` as of `NodeConfigs`; `tell` shows a step.
+    `graph`: folder of the exported model; `image`: id of the nodes' image; `forked` as of
+    `NodeConfigs`; `tell` shows a step.
     """
     user = os.getuid() or NOBODY
     sources = plugin_sources(scenario, folder.path)
@@ -192,18 +200,10 @@ def prepare(
     members = [*filter(None, [planned.evaluator]), *planned.workers]
     guests, secrets = issue(members, encrypt=scenario.server.encrypt)
     size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
-    configs = NodeConfigs(
-        scenario,
-        planned,
-        size,
-        guests,
-        secrets,
-        backend,
-        user,
-        priors,
-        forked=forked,
-    )
-    world = Prepared(scenario, folder, configs, image, graph, sources=sources, files=files)
+    people = guests, secrets, means.backend, user, priors
+    configs = NodeConfigs(scenario, planned, size, *people, forked=forked)
+    made = configs, image, graph
+    world = Prepared(scenario, folder, *made, sources=sources, files=means.files)
     tell("shards")
     _write_shards(split, folder.work / "shards")
     world.output.mkdir(exist_ok=True)  # a run that is resumed has its server's state there

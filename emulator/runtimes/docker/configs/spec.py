@@ -8,8 +8,8 @@ from docker.types import IPAMConfig, IPAMPool
 
 from ....machine import kernel
 from ....node import config
-from ....node.forking import surroundings
-from ....node.forking.messages import TRIAL
+from ....node.forking import containment
+from ....node.forking.fork_messages import TRIAL
 from ....world.cpu_quota import PERIOD
 from ....world.roles import EVALUATOR, SERVER
 
@@ -192,7 +192,7 @@ def fork_server(
         "mounts": [
             {
                 "Type": "bind",
-                "Target": str(surroundings.GROUPS),
+                "Target": str(containment.GROUPS),
                 "Source": "/sys/fs/cgroup",
                 "ReadOnly": False,
             }

@@ -25,7 +25,7 @@ from ....shaping.features import Features
 from ....world.links.link import Link, Side
 from ....world.verbs import row
 from ..configs import boxed_nodes, spec
-from ..configs.container_settings import NOBODY
+from ..configs.container_settings import NOBODY, Means
 from ..configs.spec import Container
 from .cleanup import LOCK, ROLE, RUN, clean_up
 from .client import finished, refusals
@@ -60,17 +60,6 @@ class Probed:
     """Limits of containers that the engine does not set."""
     files: int
     """Files that a process of a container may open."""
-
-
-@dataclass(frozen=True)
-class Means:
-    """The means of an engine and its kernel to play a scenario."""
-
-    backend: Backend
-    files: int
-    """Files that each process of the run may open."""
-    forks: str = ""
-    """Why each worker is executed; empty if the first ones are forked by a fork server."""
 
 
 def probe(client: DockerClient, image: str) -> Features:
@@ -235,11 +224,10 @@ def means_for(
     if scenario.bottlenecks:
         backend = _with_queues(backend, features)
     needed = files_needed(len(scenario.nodes), len(boxed_nodes(scenario, backend)))
-    files = _files_given(client, image, needed, found.files)
-    return Means(backend, files, _no_forks(client, image, len(scenario.nodes)))
+    return Means(backend, _files_given(client, image, needed, found.files))
 
 
-def _no_forks(client: DockerClient, image: str, devices: int) -> str:
+def no_forks(client: DockerClient, image: str, devices: int) -> str:
     """Return why the workers of `devices` are executed; empty if they can be forked."""
     if devices < LEAST_FORKS:
         return f"fewer than {LEAST_FORKS} devices"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from docker import DockerClient
 
 from ....node import reports
-from ....node.forking.messages import Fork
+from ....node.forking.fork_messages import Fork
 from ....node.orders import AnyOrder, encode
 from ....node.reports import NodeReport
 

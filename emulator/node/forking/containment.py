@@ -1,9 +1,9 @@
-"""The surroundings of a container's first process, which another process takes on.
+"""What contains a container's first process, taken on by another process.
 
 A worker that is forked elsewhere enters the control groups, namespaces and limits of its container,
 and gives up every right that its supervisor's child would not have. What `runc` and the supervisor
 do for a worker that is executed is done here once more, so the two must be equal in every field of
-/proc that tells rights: `tests/containers/devices/test_forked_workers.py` compares them.
+/proc that tells rights: `tests/containers/test_forked_workers.py` compares them.
 """
 
 import os
@@ -39,7 +39,7 @@ LIMITS = tuple(sorted({getattr(resource, name) for name in dir(resource) if "RLI
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Containment:
     """What a process has by its container, read from outside."""
 
     pid: int
@@ -57,17 +57,20 @@ class Surroundings:
     umask: int
 
     @classmethod
-    def of(cls, pid: int, container: str) -> "Surroundings":
-        """Read the surroundings of the process `pid` in the container with the id `container`.
+    def of(cls, pid: int, container: str) -> "Containment":
+        """Read what contains the process `pid` in the container with the id `container`.
 
         Raises OSError, and ValueError if the process is in another container.
         """
         files = Path(f"/proc/{pid}")
         process = os.pidfd_open(pid)
-        if container not in (groups := (files / "cgroup").read_text()):
+        if container not in (groups := (files / "cgroup").read_text(encoding="utf-8")):
             os.close(process)
             raise ValueError(f"process {pid} is not in container {container}")
-        status = dict(line.split(":\t", 1) for line in (files / "status").read_text().splitlines())
+        status = dict(
+            line.split(":\t", 1)
+            for line in (files / "status").read_text(encoding="utf-8").splitlines()
+        )
         return cls(
             pid,
             process,
