@@ -204,6 +204,9 @@ class NodeConfig(msgspec.Struct, frozen=True):
     """Boots of the node before the first one of its container."""
     forked: bool = False
     """Whether the first boot is a fork of the run's fork server."""
+    memory: int | None = None
+    """Bytes of a device's memory limit. That of its container is lower while its worker is a fork;
+    None on other nodes."""
     dilation: float = 1.0
     """Real seconds in an emulated second. The times of `part` are in emulated seconds."""
 

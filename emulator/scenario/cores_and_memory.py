@@ -12,6 +12,7 @@ from typing import Any
 
 from ..codecs import Dense, refusal
 from ..learning.models import OwnModel
+from ..world.verbs import row
 from .model import Scenario
 from .timeouts import largest_at_the_cut
 
@@ -19,23 +20,55 @@ ENGINE = 0.4
 """CPU seconds that Docker takes to create and start a container."""
 
 BOOT = 0.9
-"""CPU seconds of a worker from its container's start to its hello. Its CPU quota holds from the
-run's zero on, so the host pays them."""
+"""CPU seconds of a worker that is executed, with its supervisor, from its container's start to its
+hello. Its CPU quota holds from the run's zero on, so the host pays them."""
+
+FORKED_BOOT = 0.25
+"""The same of a worker that a fork server starts. Containers of 40 devices took 10.4 s to their
+hellos, and 25.7 s without a fork server, on a host three times as fast as that of `BOOT`; so it is
+a lower bound (`tests/benchmarks/containers/startup.py`)."""
+
+LEAST_FORKS = 4
+"""Number of devices from which a fork server saves more time than its own start takes."""
+
+LEAST_LIMIT = 200 << 20
+"""Memory limit, in bytes, from which the first worker of a device may be a fork. A fork shares
+pages for which an executed worker would pay, so its container's limit is lowered by them, and a
+smaller one leaves it too little for its start."""
+
+
+def forked(scenario: Scenario) -> frozenset[str]:
+    """Return the names of the devices whose first worker a fork server starts, where it can."""
+    devices = scenario.nodes
+    if len(devices) < LEAST_FORKS:
+        return frozenset()
+    return frozenset(device.name for device in devices if device.memory >= LEAST_LIMIT)
 
 
 def startup_time(scenario: Scenario, cores: float) -> float:
     """Return a lower bound on the real seconds from the first container's start to the last hello
     on a host with `cores` cores.
     """
-    containers = len(scenario.nodes) + beside_devices(scenario)
+    quick = len(forked(scenario))
+    slow = len(scenario.nodes) - quick + beside_devices(scenario)
     gateways = len(scenario.bottlenecks) * ENGINE
-    return max((containers * (ENGINE + BOOT) + gateways) / cores, BOOT)
+    server = ENGINE + BOOT if quick else 0.0
+    boots = slow * (ENGINE + BOOT) + quick * (ENGINE + FORKED_BOOT) + server
+    return max((boots + gateways) / cores, BOOT)
 
 
 WORKER = 100 << 20
 """Bytes that a worker's container takes at most, its shim included: 20 workers with the 421,642
 parameters of `mnist-cnn` were measured at 83.5 MB each. TensorFlow's libraries are not included:
 all workers share them in the page cache. A device's memory limit above `WORKER` adds no demand."""
+
+FORKED = 50 << 20
+"""Bytes that the container of a forked worker takes on the host, its shim included, while the
+worker shares the pages of the fork server: 200 workers with the 421,642 parameters of `mnist-cnn`
+took 47.6 MiB each, in all. A worker that boots again, after a crash, is executed."""
+
+FORK_SERVER = 52 << 20
+"""Bytes of the fork server, which its forks share; TensorFlow's libraries are not included."""
 
 SUPERVISOR = 12 << 20
 """Bytes of private memory of the supervisor beside a worker. 12.3 MB were read from `/proc` in runs
@@ -96,6 +129,8 @@ class Demand:
     """Sum of the devices' memory limits, in bytes."""
     largest: int
     """Highest memory limit of a device, in bytes."""
+    forked: int
+    """Number of devices whose first worker a fork server starts, where it can."""
     ports: int
     """Ports on the network's bridge, one for each container."""
     server_cores: int = 0
@@ -125,7 +160,7 @@ def demand(scenario: Scenario) -> Demand:
     return Demand(
         cores=round(sum(device.cpu or 0.0 for device in devices), 6),
         unlimited=sum(device.cpu is None for device in devices),
-        memory=sum(min(limit, worker_memory(scenario)) for limit in limits)
+        memory=_devices_memory(scenario)
         + server
         + (0 if scenario.evaluate.later else EVALUATOR)  # it comes when the others have gone
         + SHARED
@@ -137,10 +172,32 @@ def demand(scenario: Scenario) -> Demand:
         evaluator_limit=_whole(EVALUATOR + SHARED + model * COPIES),
         limits=sum(limits),
         largest=max(limits),
+        forked=len(forked(scenario)),
         ports=len(devices) + beside_devices(scenario) + len(scenario.bottlenecks),
         server_cores=1 if crossing else 0,
         kept=kept_versions(scenario) * model,
     )
+
+
+def _devices_memory(scenario: Scenario) -> int:
+    """Return the bytes of all workers' containers; one that may boot again counts as executed."""
+    need = worker_memory(scenario)
+    shared = max(0, need - (WORKER - FORKED))
+    quick = forked(scenario)
+    light = quick - _rebooted(scenario)
+    return (FORK_SERVER if quick else 0) + sum(
+        shared if device.name in light else min(device.memory, need) for device in scenario.nodes
+    )
+
+
+def _rebooted(scenario: Scenario) -> frozenset[str]:
+    """Return the names of the devices that faults may boot again."""
+    entries = (
+        entry
+        for entry in scenario.targets_of_faults.entries()
+        if (verb := row(entry.fault.begin("").verb)).ends_process or verb.revives
+    )
+    return frozenset(scenario.batteries).union(*(entry.names for entry in entries))
 
 
 def beside_devices(scenario: Scenario) -> int:

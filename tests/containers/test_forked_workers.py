@@ -13,6 +13,7 @@ import pytest
 from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.engine.client import connect
+from emulator.runtimes.docker.forks import SHARED
 from emulator.runtimes.docker.images import node_image
 from tests.containers.conftest import TINY, until
 
@@ -23,7 +24,7 @@ PAIR = TIMED.replace("name: tiny", "name: executed")
 FLEET = TIMED.replace("{name: right}", "{name: right, count: 4}").replace("tiny", "forked")
 
 OF_ONE_PROCESS = re.compile(
-    r"Tgid|Pid|PPid|NS\w+|FDSize|Vm\w+|Hugetlb\w*|Rss\w+|Threads|SigQ|\w*voluntary_ctxt_switches"
+    r"State|Tgid|Pid|PPid|NS\w+|FDSize|Vm\w+|Hugetlb\w*|Rss\w+|Threads|SigQ|\w*voluntary_ctxt_switches"
 )
 """Fields of `/proc/PID/status` that tell who and how large a process is, and not what it may."""
 
@@ -31,7 +32,7 @@ FILES = (
     *("limits", "oom_score_adj", "personality", "coredump_filter", "timerslack_ns"),
     *("uid_map", "gid_map", "setgroups", "timens_offsets", "loginuid", "sessionid"),
 )
-SHARED = ("cgroup", "mountinfo")
+SURROUNDINGS = ("cgroup", "mountinfo")
 """Files in which a worker and its supervisor are equal."""
 
 
@@ -81,23 +82,39 @@ def namespaces(pid: int) -> dict[str, str]:
 
 def test_a_forked_worker_may_do_what_an_executed_one_may(start, client, tmp_path):
     fleet, pair = start(FLEET), start(PAIR)
-    found = {}
+    found, memory = {}, {}
     for name, device in (("forked", "right-0"), ("executed", "right")):
         supervisor, part = worker(client, tmp_path / "runs" / name, device)
         found[name] = rights(part)
+        memory[name] = group_memory(part)
         assert namespaces(part) == namespaces(supervisor), name
-        for file in SHARED:
+        for file in SURROUNDINGS:
             same = [Path(f"/proc/{pid}/{file}").read_text() for pid in (part, supervisor)]
             assert same[0] == same[1], f"{name}: {file}"
     assert found["forked"] == found["executed"]
     assert (found["forked"]["CapEff"], found["forked"]["NoNewPrivs"]) == ("0" * 16, "1")
     assert found["forked"]["Seccomp"] == "2" and found["forked"]["oom_score_adj"] == "1000\n"
+    # what a fork shares is taken off the limit of its container
+    assert abs(memory["executed"] - memory["forked"] - SHARED) < 4 << 20
     servers = client.containers.list(filters={"label": "emulate.role=fork_server"})
     assert not [each for each in servers if each.labels["emulate.folder"].startswith(str(tmp_path))]
     for process in (fleet, pair):
         process.send_signal(signal.SIGINT)
         process.stdout.read()
         process.wait()
+
+
+def group_memory(pid: int) -> int:
+    """Bytes that the kernel counts for the container of the process `pid`."""
+    for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        number, controllers, path = line.split(":", 2)
+        if controllers == "memory":
+            stat = Path(f"/sys/fs/cgroup/memory{path}/memory.stat").read_text()
+            return int(dict(row.split() for row in stat.splitlines())["rss"])
+        if number == "0" and Path(f"/sys/fs/cgroup{path}/memory.stat").exists():
+            stat = Path(f"/sys/fs/cgroup{path}/memory.stat").read_text()
+            return int(dict(row.split() for row in stat.splitlines())["anon"])
+    raise AssertionError("no group counts memory")
 
 
 def test_forked_workers_fail_and_come_back(play):

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from emulator.scenario import Demand, demand, load, overview
-from emulator.scenario.cores_and_memory import SERVER_LEARNER, SHARED
+from emulator.scenario.cores_and_memory import FORKED, SERVER_LEARNER, SHARED, WORKER
 from emulator.scenario.timeline.compiled import outages
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Side
@@ -20,8 +20,24 @@ def test_demand_adds_up_what_the_devices_want() -> None:
     assert wanted.largest == 512 << 20
     more = demand(load(FLAKY, ["devices[0].count=5"]))
     # what a worker takes, not what it may take; and what the server remembers for one more
-    assert more.memory - wanted.memory == (100 << 20) + more.server - wanted.server
+    assert more.memory - wanted.memory == FORKED + more.server - wanted.server
     assert demand(small()).unlimited == 3
+
+
+def test_a_worker_that_is_executed_or_may_boot_again_takes_more() -> None:
+    def memory(count: int, limit: str = "256MiB", faults: str = "[]") -> int:
+        text = f"devices[0]={{name: home, count: {count}, profile: {{memory: {limit}}}}}"
+        found = demand(load(FLAKY, [text, f"faults={faults}"]))
+        return found.memory - found.server
+
+    assert memory(6) - memory(5) == FORKED
+    assert memory(6, "128MiB") - memory(5, "128MiB") == WORKER
+    crash, degrade = (
+        "[{kind: crash, nodes: [home-0, home-1], at: 1s, lasts: 1s}]",
+        "[{kind: partition, nodes: [home-0], at: 1s, lasts: 1s}]",
+    )
+    assert memory(6, faults=crash) - memory(6) == 2 * (WORKER - FORKED)
+    assert memory(6, faults=degrade) == memory(6)
 
 
 @pytest.mark.parametrize(

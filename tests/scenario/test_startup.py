@@ -20,8 +20,16 @@ def fleet(*devices: str) -> Scenario:
 
 def test_many_containers_share_the_cores() -> None:
     hundred = fleet("{name: home, count: 98}")
-    assert startup_time(hundred, cores=2) == pytest.approx(100 * 1.3 / 2)
-    assert startup_time(hundred, cores=8) == pytest.approx(100 * 1.3 / 8)
+    # the server, the evaluator and the fork server are executed
+    taken = 3 * 1.3 + 98 * 0.65
+    assert startup_time(hundred, cores=2) == pytest.approx(taken / 2)
+    assert startup_time(hundred, cores=8) == pytest.approx(taken / 8)
+
+
+def test_few_devices_and_those_with_little_memory_have_no_fork_server() -> None:
+    assert startup_time(fleet("{name: home, count: 3}"), cores=2) == pytest.approx(5 * 1.3 / 2)
+    small = fleet("{name: home, count: 8, profile: {memory: 128MiB}}")
+    assert startup_time(small, cores=2) == pytest.approx(10 * 1.3 / 2)
 
 
 @pytest.mark.parametrize("cpu", ["1%", "100%", "400%"])

@@ -15,7 +15,7 @@ from ...errors import counted
 from ...machine.host import Host
 from ...scenario import Scenario
 from ...scenario.algorithms import flow
-from ...scenario.cores_and_memory import BOOT, ENGINE, PORTS, Demand
+from ...scenario.cores_and_memory import BOOT, ENGINE, FORKED_BOOT, PORTS, Demand
 from ...scenario.overview import (
     BottleneckRow,
     DeviceRow,
@@ -267,6 +267,9 @@ def demand_table(
         kept = f"{amount(wanted.kept)} for versions that are measured after the run"
         made.add_row("disk", kept, f"{amount(disk)} free here")
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
+    if wanted.forked:
+        forked = counted(wanted.forked, "forked worker")
+        each += f", {ENGINE + FORKED_BOOT:.2f} s with each of {forked}"
     taken = dilation["taken"]
     at_most = dilation["source"] == "quotas" and dilation["needed"] > 1
     made.add_row(

@@ -55,6 +55,8 @@ class Containment:
     inheritable: int
     """Capabilities, as sets of bits."""
     umask: int
+    profile: str
+    """Profile of AppArmor; empty without one."""
 
     @classmethod
     def of(cls, pid: int, container: str) -> "Containment":
@@ -80,6 +82,7 @@ class Containment:
             int(status["CapBnd"], 16),
             int(status["CapInh"], 16),
             int(status["Umask"], 8),
+            _profile(files / "attr/current"),
         )
 
     def enter(self) -> None:
@@ -96,7 +99,10 @@ class Containment:
         os.environb.update(self.environment)
 
     def drop(self, user: int, filters: Iterable[bytes]) -> None:
-        """Become `user`, with no capability, and with the seccomp `filters` in force."""
+        """Become `user`, with no capability, and with profile and seccomp `filters` in force."""
+        if self.profile:
+            order = f"changeprofile {self.profile}"
+            Path("/proc/self/attr/current").write_text(order, encoding="ascii")
         limit_capabilities(self.bounding, self.inheritable)
         os.setgroups([])
         os.setresgid(user, user, user)
@@ -116,6 +122,15 @@ def _group_files(text: str) -> Iterable[Path]:
             if not (folder / "cgroup.procs").is_file():
                 continue
         yield folder / path.lstrip("/") / "cgroup.procs"
+
+
+def _profile(file: Path) -> str:
+    """Return the name of the AppArmor profile in `file`, which a kernel without AppArmor lacks."""
+    try:
+        name = file.read_text(encoding="utf-8").rstrip("\0\n").removesuffix(" (enforce)")
+    except OSError:
+        return ""
+    return "" if name == "unconfined" else name
 
 
 def _environment(content: bytes) -> dict[bytes, bytes]:

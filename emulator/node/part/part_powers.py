@@ -229,7 +229,7 @@ class PartPowers:
         limit = control_group.memory_limit()
         if limit is None:
             return
-        size = round(setting["share"] * limit)
+        size = round(setting["share"] * (self._node.memory or limit))
         take = partial(self.presser.take, size, self._node.user)
         self.pressing = MemoryChange(take, self.presser.held, self.clock)
         self.pause()

@@ -16,7 +16,15 @@ from ...machine.host import Load
 from ...node.config import Delay
 from ...node.orders import Do, HoldMessages, LetBegin, QuotaAnswer, StopPart, Zero
 from ...node.part.server_chores import HELLOS, members
-from ...node.reports import DelayReport, DrawnReport, ForkReport, QuotaReport, VerbReport
+from ...node.reports import (
+    DelayReport,
+    DrawnReport,
+    ExitReport,
+    ForkReport,
+    NodeReport,
+    QuotaReport,
+    VerbReport,
+)
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...runs.results import unfinished_models
@@ -121,7 +129,9 @@ class DockerRuntime:
         if self._box is not None:
             self._start_box(launcher, self._box)
         if self._world.configs.forked:
-            self._forks = Forks(launcher, self._stdio, self._exits, self._node_logs)
+            limits = {name: device.memory for name, device in self._devices.items()}
+            said = self._stdio, self._exits, self._node_logs
+            self._forks = Forks(launcher, *said, self._engine.set_memory, limits)
             self._forks.start()
         self._world.write_server()
         launcher.finish(launcher.start, SERVER)  # alone: the others are told its address
@@ -283,6 +293,8 @@ class DockerRuntime:
     def _hear(self, said: Said) -> None:
         """Take a line of a node: do as a device asks, or record the line."""
         device = self._devices.get(said.node)
+        if self._forks and _downs(said.report):
+            self._forks.down(said.node)
         match said.report:
             case DelayReport(delay) if device:
                 self._hold(said.node, delay)
@@ -353,3 +365,13 @@ class DockerRuntime:
                 self._reports.begin(record.zero)
                 self._begin_links(record.zero)
             self._view.record(record)
+
+
+def _downs(report: NodeReport | None) -> bool:
+    """Return whether the worker that a supervisor reports about is down, or about to be."""
+    match report:
+        case ExitReport():
+            return True
+        case VerbReport(verb):
+            return verbs.row(verb).ends_process and verbs.begins(verb)
+    return False

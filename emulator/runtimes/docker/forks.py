@@ -1,5 +1,7 @@
 """The fork server of a run, as the conductor sees it: devices ask for forks of their workers."""
 
+from collections.abc import Callable, Mapping
+
 from ...errors import DeploymentError
 from ...node.forking.fork_messages import AnyForkLine, Fork, ForkedLine, RefusedLine, decode_line
 from ...node.orders import Forked
@@ -10,12 +12,31 @@ from .engine.stdio import OutputEnded, Said, Stdio
 from .launching import Launcher
 from .run_logs import NodeLogs
 
+SHARED = 42 << 20
+"""Bytes of memory that a forked worker shares with the fork server, and for which an executed one
+would pay: TensorFlow's relocated data, and the heap of the imported modules. The container of a
+fork has a limit that is lower by them, so that it has as much left as with an executed worker
+(`tests/containers/test_forked_workers.py` compares the two)."""
+
 
 class Forks:
     """Passes requests for forks on to the fork server, and its answers back."""
 
-    def __init__(self, launcher: Launcher, stdio: Stdio, exits: Exits, logs: NodeLogs) -> None:
+    def __init__(
+        self,
+        launcher: Launcher,
+        stdio: Stdio,
+        exits: Exits,
+        logs: NodeLogs,
+        set_memory: Callable[[str, int], None],
+        limits: Mapping[str, int],
+    ) -> None:
+        """`set_memory` sets the memory limit of a device's container; `limits` are the devices'
+        own."""
         self._launcher, self._stdio, self._exits, self._logs = launcher, stdio, exits, logs
+        self._set_memory, self._limits = set_memory, limits
+        self._sharing: set[str] = set()
+        """Devices whose worker is a fork."""
         self._ended = False
 
     def start(self) -> None:
@@ -48,6 +69,8 @@ class Forks:
             )
         match _line(news.text):
             case ForkedLine(node, pid):
+                self._sharing.add(node)
+                self._set_memory(node, self._limits[node] - SHARED)
                 self._stdio.tell(node, Forked(pid))
             case RefusedLine(node, reason):
                 self._logs.write(node, f"the worker is executed, as it cannot be forked: {reason}")
@@ -55,6 +78,12 @@ class Forks:
             case None if news.text.strip():
                 self._exits.said(FORK_SERVER, news.text)
                 self._logs.write(FORK_SERVER, news.text)
+
+    def down(self, node: str) -> None:
+        """Take that the worker of `node` is down: the next one is executed, and shares nothing."""
+        if node in self._sharing:
+            self._sharing.remove(node)
+            self._set_memory(node, self._limits[node])
 
 
 def _line(text: str) -> AnyForkLine | None:

@@ -25,6 +25,7 @@ from ...runs.replay import Replay
 from ...runs.results import can_go_on, gather, keep, unmeasured
 from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed
+from ...scenario.cores_and_memory import forked
 from ...scenario.timeline.compiled import timeline
 from ...shaping.backend import Backend, Delay
 from .configs.container_settings import Means, Prepared, prepare
@@ -194,7 +195,7 @@ class HostParts:
             graph=self.graph,
             means=self.means,
             image=self.image.id,
-            forked=not self.forks,
+            forked=frozenset() if self.forks else forked(session.scenario),
             tell=view.progress,
         )
 
@@ -232,7 +233,7 @@ def get_ready(
     view.progress("graphs")
     graph = ready(scenario.training.network, scenario.seed)
     predicted = prediction_facts(scenario, view.progress, assumed=False)
-    forks = no_forks(client, image.id, len(scenario.nodes))
+    forks = no_forks(client, image.id, scenario)
     return HostParts(client, split, graph, means, forks, image, host, predicted)
 
 

@@ -13,7 +13,7 @@ from emulator.node.reports import ForkReport
 from emulator.runs.folder import create
 from emulator.runtimes.docker.configs.spec import FORK_SERVER
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
-from emulator.runtimes.docker.forks import Forks
+from emulator.runtimes.docker.forks import SHARED, Forks
 from emulator.runtimes.docker.run_logs import NodeLogs
 
 
@@ -23,10 +23,14 @@ class Wires:
     def __init__(self) -> None:
         self.told: list[tuple[str, Any]] = []
         self.shut_down: list[str] = []
+        self.limits: list[tuple[str, int]] = []
 
     def tell(self, node: str, order: Any) -> bool:
         self.told.append((node, order))
         return True
+
+    def limit(self, node: str, size: int) -> None:
+        self.limits.append((node, size))
 
     def shut(self, node: str) -> None:
         self.shut_down.append(node)
@@ -51,7 +55,8 @@ def forks(wires: Wires, logs: NodeLogs) -> Forks:
         said=lambda *words: None,
         container=lambda node: SimpleNamespace(reason="somebody ended its container"),
     )
-    return Forks(launcher, wires, exits, logs)  # type: ignore[arg-type]
+    taken: Any = (launcher, wires, exits, logs)
+    return Forks(*taken, wires.limit, {"far": 256 << 20})
 
 
 def said(line: Any) -> Said:
@@ -66,6 +71,17 @@ def test_a_request_names_the_process_and_the_container(forks: Forks, wires: Wire
 def test_the_supervisor_hears_of_its_worker(forks: Forks, wires: Wires) -> None:
     forks.hear(said(ForkedLine("far", 8)))
     assert wires.told == [("far", Forked(8))]
+
+
+def test_the_limit_of_a_container_is_lower_while_its_worker_is_a_fork(
+    forks: Forks, wires: Wires
+) -> None:
+    forks.down("far")
+    assert not wires.limits
+    forks.hear(said(ForkedLine("far", 8)))
+    forks.down("far")
+    forks.down("far")
+    assert wires.limits == [("far", (256 << 20) - SHARED), ("far", 256 << 20)]
 
 
 def test_a_refused_fork_is_executed_and_the_devices_log_says_why(

@@ -79,8 +79,8 @@ class NodeConfigs:
     """The ways of packets through the gateways of bottlenecks."""
     incarnations: Mapping[str, int] = field(default_factory=dict)
     """First incarnation of nodes that have run before, by name."""
-    forked: bool = False
-    """Whether the first boot of each device is a fork of the run's fork server."""
+    forked: frozenset[str] = frozenset()
+    """Names of the devices whose first worker is a fork of the run's fork server."""
 
     @cached_property
     def clock(self) -> EmulatedClock:
@@ -128,7 +128,8 @@ class NodeConfigs:
             battery=self.scenario.batteries.get(device.name),
             prior=self.priors.get(device.name),
         )
-        return self._node(device.name, part, link, self._towards_server(device.name))
+        beyond = self._towards_server(device.name)
+        return self._node(device.name, part, link, beyond, device.memory)
 
     @cached_property
     def _receivers(self) -> list[Side]:
@@ -171,8 +172,10 @@ class NodeConfigs:
         part: WorkerRole | EvaluatorRole | ServerRole,
         link: Link,
         beyond: Iterable[Side] = (),
+        memory: int | None = None,
     ) -> NodeConfig:
-        """Add to `part` the commands that shape `link`; `beyond` are the receiving ends.
+        """Add to `part` the commands that shape `link`; `beyond` are the receiving ends, `memory`
+        is a device's limit.
 
         The kernel counts in real time, the part and its supervisor in emulated seconds.
         """
@@ -201,11 +204,8 @@ class NodeConfigs:
             ),
             measured=self._measured(name, self._path(name, own)),
         )
-        booted, forked = (
-            self.incarnations.get(name, 0),
-            self.forked and isinstance(part, WorkerRole),
-        )
-        return NodeConfig(name, self.user, part, network, booted, forked, dilation)
+        booted, forked = self.incarnations.get(name, 0), name in self.forked
+        return NodeConfig(name, self.user, part, network, booted, forked, memory, dilation)
 
     @cached_property
     def boxed(self) -> frozenset[str]:

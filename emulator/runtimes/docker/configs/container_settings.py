@@ -185,7 +185,7 @@ def prepare(
     graph: Path,
     means: Means,
     image: str,
-    forked: bool = False,
+    forked: frozenset[str] = frozenset(),
     tell: Callable[[str], None],
 ) -> Prepared:
     """Issue the secrets, write the shards, and create the server's output folder.

@@ -35,19 +35,6 @@ BOX_READY = 30.0
 TUN = "/dev/net/tun"
 """Device through which TAP devices are made; the engine gives it to containers on request."""
 
-FORK_SERVER = "fork_server"
-"""Name of the fork server beside the names of nodes."""
-FORKS = {
-    "cap_add": [*CAPABILITIES, "SETPCAP", "SYS_ADMIN", "SYS_CHROOT"],
-    "security_opt": ["no-new-privileges", "label=disable", "seccomp=unconfined"],
-    "cgroupns": "host",
-    "pid_mode": "host",
-}
-"""What the fork server needs: the host's processes and control groups, to move a fork into those of
-a container, and no seccomp filter, as only such a process may read the filter of another one. The
-bounding set of a fork is that of a container, so the fork server has those capabilities, too. It
-has no network, and hears the conductor alone."""
-
 SHARES = {BOX: 262144, SERVER: 65536, EVALUATOR: 2}
 """Weights by which containers share a core that several want; a device has 1024, the default of
 the engine. The box holds the packets of all, so it comes first. Server and evaluator are on no
@@ -81,6 +68,23 @@ CONFINED: dict[str, Any] = {
     "read_only": True,
 }
 """Options of all containers. `engine_traits` tells which engines cannot keep them."""
+
+FORK_SERVER = "fork_server"
+"""Name of the fork server beside the names of nodes."""
+FORKS = {
+    "cap_add": [*CAPABILITIES, "SETPCAP", "SYS_ADMIN", "SYS_CHROOT"],
+    "security_opt": [
+        *CONFINED["security_opt"],
+        "apparmor=unconfined",
+        "seccomp=unconfined",
+    ],
+    "cgroupns": "host",
+    "pid_mode": "host",
+}
+"""What the fork server needs: the host's processes and control groups, to move a fork into those of
+a container, and no seccomp filter, as only such a process may read the filter of another one. The
+bounding set of a fork is that of a container, so the fork server has those capabilities, too. It
+has no network, and hears the conductor alone."""
 
 
 @dataclass(frozen=True)

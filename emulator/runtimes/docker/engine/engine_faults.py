@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from docker import DockerClient
@@ -42,6 +43,10 @@ class ContainerPowers:
         self._dilation = dilation
         self._in_force, self._lifted = cpu, False
         self._set = USUAL_PERIOD, UNLIMITED
+
+    def set_memory(self, limit: int) -> None:
+        """Set the container's memory limit to `limit` bytes."""
+        self._client.api.update_container(self._container, mem_limit=limit, memswap_limit=limit)
 
     def limit(self) -> None:
         """Give the container, which has booted with the whole host, the quota in force."""
@@ -161,6 +166,11 @@ class EngineFaults:
     def limit(self, node: str) -> None:
         """Begin to give the container of `node` its CPU quota, which no container has at first."""
         self._order(self._node(node), _Order(f"CPU quota of {node}", ContainerPowers.limit, None))
+
+    def set_memory(self, node: str, limit: int) -> None:
+        """Begin to set the memory limit of the container of `node` to `limit` bytes."""
+        do = partial(ContainerPowers.set_memory, limit=limit)
+        self._order(self._node(node), _Order(f"memory limit of {node}", do, None))
 
     @property
     def busy(self) -> bool:

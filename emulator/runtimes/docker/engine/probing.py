@@ -18,6 +18,7 @@ from ....machine.kernel import raise_limit
 from ....node import config
 from ....runs.folder import new_id
 from ....scenario import Device, Scenario, Timed
+from ....scenario.cores_and_memory import LEAST_FORKS, forked
 from ....scenario.sections.devices import MEMORY
 from ....scenario.timeline.link_changes import reshaped_links
 from ....shaping.backend import Backend, Delay, choose
@@ -43,9 +44,6 @@ from .owners import owned, place
 
 CORES = 1.0
 """CPU quota of the probe; an engine of one core gives no more."""
-
-LEAST_FORKS = 4
-"""Number of devices from which a fork server saves more time than its own start takes."""
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """File with an id of the running kernel."""
@@ -227,10 +225,11 @@ def means_for(
     return Means(backend, _files_given(client, image, needed, found.files))
 
 
-def no_forks(client: DockerClient, image: str, devices: int) -> str:
-    """Return why the workers of `devices` are executed; empty if they can be forked."""
-    if devices < LEAST_FORKS:
-        return f"fewer than {LEAST_FORKS} devices"
+def no_forks(client: DockerClient, image: str, scenario: Scenario) -> str:
+    """Return why all workers of `scenario` are executed; empty if a fork server can start some."""
+    if not forked(scenario):
+        small = len(scenario.nodes) >= LEAST_FORKS
+        return "small memory limits" if small else f"fewer than {LEAST_FORKS} devices"
     return forks_refused(client, image)
 
 
