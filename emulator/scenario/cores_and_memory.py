@@ -129,12 +129,12 @@ class Demand:
     """Sum of the devices' memory limits, in bytes."""
     largest: int
     """Highest memory limit of a device, in bytes."""
-    forked: int
-    """Number of devices whose first worker a fork server starts, where it can."""
     ports: int
     """Ports on the network's bridge, one for each container."""
     server_cores: int = 0
     """Cores for the passes of the server through layers of a cut model: one core, or none."""
+    forked: int = 0
+    """Number of devices whose first worker a fork server starts, where it can."""
     kept: int = 0
     """Bytes of the versions that wait in files for a measurement after the run; 0 without
     `stop.updates`, as their number is unknown then."""

@@ -131,7 +131,7 @@ def conducting(
         session.conclude(
             read(folder.records),
             left=left,
-            shaped=Shaped(ready.means.backend.delay, shortest),
+            shaped=Shaped(ready.backend.delay, shortest),
         )
 
 
@@ -182,8 +182,12 @@ class HostParts:
     predicted: dict[str, Any]
     """The manifest's entry on compute groups, measured on the idle host before the run."""
 
+    @property
+    def backend(self) -> Backend:
+        return self.means.backend
+
     def facts(self, scenario: Scenario) -> dict[str, Any]:
-        known = container_facts(self.client, scenario, self.host, self.means.backend, self.image)
+        known = container_facts(self.client, scenario, self.host, self.backend, self.image)
         workers = f"executed: {self.forks}" if self.forks else "forked"
         return {**known, "workers": workers, **self.predicted}
 

@@ -84,7 +84,7 @@ def resume(
                 prepared.configs, resumes=resumes, resumed_at=lives.now, incarnations=later
             )
             world = replace(prepared, configs=configs, lives=lives)
-            _note(folder, ready.means.backend)
+            _note(folder, ready.backend)
             run(dead.scenario, rest, conducted.runtime(world, view))
     return folder.path, session.summary
 
