@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.containers.startup [DEVICES [CPU]]       (default: 20 100%)
 
-CPU times do not count what else the host does meanwhile; the engine's do, if it has other runs.
+CPU times of single processes do not count what else the host does meanwhile; the engine's do, if it
+has other runs, and so do the host's seconds of a core and its memory.
 """
 
 import sys
@@ -41,6 +42,7 @@ class Watch:
     def __init__(self) -> None:
         self.client, self.began = connect(), time.monotonic()
         self.engine, self.step = engine(), ""
+        self.host, self.memory, self.took = busy(), available(), 0.0
         self.boots: list[float] = []
         self.shims: list[float] = []
 
@@ -53,7 +55,8 @@ class Watch:
 
     def record(self, record: Record) -> None:
         if isinstance(record, StartRecord):
-            self.engine = engine() - self.engine
+            self.engine, self.host = engine() - self.engine, busy() - self.host
+            self.took, self.memory = time.monotonic() - self.began, self.memory - available()
             marks = {"label": [f"{LABEL}=startup", f"{ROLE}=device"]}
             ids = [item["Id"] for item in self.client.api.containers(filters=marks)]
             pids = [self.client.api.inspect_container(item)["State"]["Pid"] for item in ids]
@@ -85,6 +88,20 @@ def engine() -> float:
     return sum(sum(ticks(pid, 11, 15)) for pid in ours)
 
 
+def busy() -> float:
+    """Seconds of a core in which the host has not been idle."""
+    words = (PROC / "stat").read_text().splitlines()[0].split()[1:8]
+    user, nice, system, _, _, *interrupts = (int(word) / 100 for word in words)
+    return user + nice + system + sum(interrupts)
+
+
+def available() -> float:
+    """Bytes of memory that the host has for new processes."""
+    lines = (PROC / "meminfo").read_text().splitlines()
+    (kibibytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable"))
+    return 1024.0 * int(kibibytes)
+
+
 def said(file: Path) -> str:
     try:
         return file.read_text().strip()
@@ -111,6 +128,8 @@ def main(devices: int = 20, cpu: str = "100%") -> None:
     print(f"boot    {boots[0]:.2f} to {boots[-1]:.2f} s of CPU, median {median(boots):.2f}")
     print(f"engine  {watch.engine / (devices + 2):.2f} s of CPU for each container")
     print(f"shim    {median(watch.shims):.2f} s of CPU for each container")
+    print(f"host    {watch.took:.1f} s, {watch.host:.1f} s of a core, until all had said hello")
+    print(f"memory  {watch.memory / devices / 2**20:.1f} MiB of the host for each device")
     print(f"hellos  within {max(hellos) - min(hellos):.1f} s")
 
 
