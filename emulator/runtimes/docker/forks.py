@@ -50,9 +50,10 @@ class Forks:
         self._stdio.shut(FORK_SERVER)
 
     def want(self, node: str, asked: ForkReport) -> None:
-        """Have the worker of `node` forked."""
-        pid, container = self._launcher.first_process(node)
-        facts = pid, container, asked.stdin, asked.control, asked.incarnation
+        """Have the worker of `node` forked, unless its container has ended, as is heard soon."""
+        if (process := self._launcher.first_process(node)) is None:
+            return
+        facts = *process, asked.stdin, asked.control, asked.incarnation
         self._stdio.tell(FORK_SERVER, Fork(node, *facts))
 
     def hear(self, news: Said | OutputEnded) -> None:

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import requests
 from docker import DockerClient
-from docker.errors import APIError
+from docker.errors import APIError, NotFound
 
 from ...runs.folder import RunFolder
 from ...scenario import Device
@@ -123,10 +123,14 @@ class Launcher:
             self._exits.created(FORK_SERVER, str(container.id))
             container.start()
 
-    def first_process(self, node: str) -> tuple[int, str]:
-        """Return the first process of the container of `node`, as the host counts, and its id."""
+    def first_process(self, node: str) -> tuple[int, str] | None:
+        """Return the first process of the container of `node`, as the host counts, and the
+        container's id; None if the container is gone."""
         with refusals(f"looking up the process of {node}"):
-            found = self._client.api.inspect_container(spec.name(self._folder.run, node))
+            try:
+                found = self._client.api.inspect_container(spec.name(self._folder.run, node))
+            except NotFound:
+                return None
         return int(found["State"]["Pid"]), str(found["Id"])
 
     def start(self, node: str) -> float:

@@ -68,6 +68,13 @@ def test_a_request_names_the_process_and_the_container(forks: Forks, wires: Wire
     assert wires.told == [(FORK_SERVER, Fork("far", 4711, "ab", 5, 6, 0))]
 
 
+def test_a_container_that_is_gone_is_not_asked_for(wires: Wires, logs: NodeLogs) -> None:
+    launcher: Any = SimpleNamespace(first_process=lambda node: None)
+    made: Any = (launcher, wires, None, logs, wires.limit, {})
+    Forks(*made).want("far", ForkReport(5, 6, 0))
+    assert not wires.told
+
+
 def test_the_supervisor_hears_of_its_worker(forks: Forks, wires: Wires) -> None:
     forks.hear(said(ForkedLine("far", 8)))
     assert wires.told == [("far", Forked(8))]

@@ -34,10 +34,22 @@ class Engine:
     def __init__(self) -> None:
         self.api = self
         self.quotas: list[tuple[str, int]] = []
+        self.memory: list[tuple[str, int]] = []
         self.refuses, self.runs = False, True
 
-    def update_container(self, container: str, *, cpu_period: int, cpu_quota: int) -> None:
-        assert cpu_period == 100_000
+    def update_container(
+        self,
+        container: str,
+        *,
+        cpu_period: int = 100_000,
+        cpu_quota: int = 0,
+        mem_limit: int = 0,
+        memswap_limit: int = 0,
+    ) -> None:
+        assert cpu_period == 100_000 and mem_limit == memswap_limit
+        if mem_limit:
+            self.memory.append((container, mem_limit))
+            return
         if self.refuses:
             raise APIError("no", explanation="no such quota")
         self.quotas.append((container, cpu_quota))
@@ -175,6 +187,14 @@ def lifts(faults: EngineFaults, node: str, lifted: bool) -> None:
         assert time.monotonic() < until
         assert faults.tick(time.monotonic()) == []  # it is no fault, and has no record
     assert len(answers) == 1 and not faults.busy
+
+
+def test_a_memory_limit_is_set_beside_the_quota(faults: EngineFaults, engine: Engine) -> None:
+    faults.set_memory("a", 1 << 28)
+    settle(faults)
+    faults.perform(throttle("a"), 5.0)
+    assert len(done(faults, 1)) == 1
+    assert (engine.memory, len(engine.quotas)) == ([("emulate-r-a", 1 << 28)], 1)
 
 
 def test_a_lifted_quota_comes_back(faults: EngineFaults, engine: Engine) -> None:
