@@ -165,6 +165,50 @@ def test_the_death_of_the_fork_server_ends_the_start_with_its_reason(emulate, cl
     assert "the fork server ended unasked: its container ended, killed by signal 9" in done.stderr
 
 
+TWO_FORKS = """
+import atexit, os, sys, threading, time
+import numpy as np
+from emulator.node.forking.fork_messages import Fork
+from emulator.node.forking.fork_server import forked
+
+def part():
+    print("drew", np.random.random(), file=sys.stderr)
+    atexit.register(print, "at exit", file=sys.stderr)
+    threading.Thread(target=lambda: (time.sleep(0.2), print("thread", file=sys.stderr))).start()
+    sys.exit("last words")
+
+from emulator.node.forking import fork_server
+np.random.random()
+for _ in range(2):
+    child = os.fork()
+    if not child:
+        stranger = fork_server.stranger()
+        if forked(Fork("x", stranger, "", 0, 2, 0), 65534) is None:
+            part()
+        time.sleep(1.5)
+        os.kill(stranger, 9)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+def test_forks_draw_numbers_of_their_own_and_end_as_any_process(client):
+    """Also those of NumPy's global generator, which a plugin may use."""
+    image = node_image.require(client).id
+    options = spec.fork_trial("forks-draw", image, {"emulate.run": "forks-draw"})
+    options |= {"entrypoint": ["python3", "-c", TWO_FORKS], "command": []}
+    container = client.containers.create(**options)
+    try:
+        container.start()
+        assert container.wait(timeout=60)["StatusCode"] == 0
+        said = container.logs().decode().splitlines()
+    finally:
+        container.remove(force=True)
+    drawn = [line for line in said if line.startswith("drew")]
+    assert len(set(drawn)) == 2, said
+    assert [said.count(word) for word in ("at exit", "thread", "last words")] == [2, 2, 2]
+
+
 @pytest.mark.parametrize("lacks", ["SETPCAP", "SYS_ADMIN", "SYS_CHROOT"])
 def test_an_engine_that_cannot_says_why(client, monkeypatch, lacks):
     given = [each for each in spec.FORKS["cap_add"] if each != lacks]

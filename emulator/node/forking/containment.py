@@ -8,6 +8,7 @@ do for a worker that is executed is done here once more, so the two must be equa
 
 import os
 import resource
+import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from .kernel_calls import (
     confine,
     descriptor_of,
     enter,
+    filters_of,
     limit_capabilities,
     reset_signals,
 )
@@ -35,6 +37,10 @@ KINDS = (
     | Namespaces.NETWORK
 )
 
+_FILTERED = "2"
+"""Value of the field `Seccomp` of a process with filters."""
+_SPECULATION, _MITIGATED = "Speculation_Store_Bypass", "mitigated"
+
 LIMITS = tuple(sorted({getattr(resource, name) for name in dir(resource) if "RLIMIT" in name}))
 
 
@@ -42,21 +48,19 @@ LIMITS = tuple(sorted({getattr(resource, name) for name in dir(resource) if "RLI
 class Containment:
     """What a process has by its container, read from outside."""
 
-    pid: int
-    """The container's first process, as the host counts."""
     process: int
-    """Its pidfd."""
-    groups: Sequence[Path]
-    """Files that move a process into its control groups."""
+    """A pidfd of the container's first process."""
+    groups: str
+    """Its control groups, as in `/proc/PID/cgroup`."""
+    label: str
+    """Its label of a security module; empty without one."""
     limits: Sequence[tuple[int, int]]
     """Soft and hard limits in the order of `LIMITS`."""
     environment: dict[bytes, bytes]
-    bounding: int
-    inheritable: int
-    """Capabilities, as sets of bits."""
-    umask: int
-    profile: str
-    """Profile of AppArmor; empty without one."""
+    status: dict[str, str]
+    """The fields of `/proc/PID/status`."""
+    filters: Sequence[bytes]
+    """Seccomp filters, the oldest first."""
 
     @classmethod
     def of(cls, pid: int, container: str) -> "Containment":
@@ -66,49 +70,54 @@ class Containment:
         """
         files = Path(f"/proc/{pid}")
         process = os.pidfd_open(pid)
-        if container not in (groups := (files / "cgroup").read_text(encoding="utf-8")):
-            os.close(process)
+        groups = (files / "cgroup").read_text(encoding="utf-8")
+        if container not in groups:
             raise ValueError(f"process {pid} is not in container {container}")
-        status = dict(
-            line.split(":\t", 1)
-            for line in (files / "status").read_text(encoding="utf-8").splitlines()
-        )
-        return cls(
-            pid,
+        lines = (files / "status").read_text(encoding="utf-8").splitlines()
+        status = dict(line.split(":\t", 1) for line in lines)
+        found = cls(
             process,
-            list(_group_files(groups)),
+            groups,
+            _label(files),
             [resource.prlimit(pid, limit) for limit in LIMITS],
             _environment((files / "environ").read_bytes()),
-            int(status["CapBnd"], 16),
-            int(status["CapInh"], 16),
-            int(status["Umask"], 8),
-            _profile(files / "attr/current"),
+            status,
+            filters_of(pid) if status["Seccomp"] == _FILTERED else (),
         )
+        signal.pidfd_send_signal(process, 0)  # raises if it has ended, and its number is another's
+        return found
+
+    def take_descriptors(self, numbers: Sequence[int]) -> list[int]:
+        """Return copies of the process' descriptors `numbers`."""
+        return [descriptor_of(self.process, number) for number in numbers]
 
     def enter(self) -> None:
         """Move this process, which must have one thread, into control groups and namespaces.
 
-        Only its children are in the namespace of processes.
+        Only its children are in the namespace of processes. Raises OSError, and ValueError if this
+        process is not where the other one is.
         """
-        for file in self.groups:
+        for file in _group_files(self.groups):
             file.write_text("0", encoding="ascii")
+        here = Path("/proc/self")
+        if (here / "cgroup").read_text(encoding="utf-8") != self.groups:
+            raise ValueError("a control group of the container cannot be entered")
+        if _label(here) != self.label:
+            raise ValueError(f"the container has the security label {self.label!r}")
         for limit, pair in zip(LIMITS, self.limits, strict=True):
             resource.setrlimit(limit, pair)
         enter(self.process, KINDS)
-        os.umask(self.umask)
+        os.umask(int(self.status["Umask"], 8))
         os.environb.update(self.environment)
 
-    def drop(self, user: int, filters: Iterable[bytes]) -> None:
-        """Become `user`, with no capability, and with profile and seccomp `filters` in force."""
-        if self.profile:
-            order = f"changeprofile {self.profile}"
-            Path("/proc/self/attr/current").write_text(order, encoding="ascii")
-        limit_capabilities(self.bounding, self.inheritable)
+    def drop(self, user: int) -> None:
+        """Become `user`, with no capability, and with the seccomp filters in force."""
+        limit_capabilities(int(self.status["CapBnd"], 16), int(self.status["CapInh"], 16))
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
         be_readable()
-        confine(filters)
+        confine(self.filters, mitigated=_MITIGATED in self.status.get(_SPECULATION, ""))
 
 
 def _group_files(text: str) -> Iterable[Path]:
@@ -124,23 +133,16 @@ def _group_files(text: str) -> Iterable[Path]:
         yield folder / path.lstrip("/") / "cgroup.procs"
 
 
-def _profile(file: Path) -> str:
-    """Return the name of the AppArmor profile in `file`, which a kernel without AppArmor lacks."""
+def _label(process: Path) -> str:
     try:
-        name = file.read_text(encoding="utf-8").rstrip("\0\n").removesuffix(" (enforce)")
-    except OSError:
+        return (process / "attr/current").read_text(encoding="utf-8")
+    except OSError:  # no security module has labels
         return ""
-    return "" if name == "unconfined" else name
 
 
 def _environment(content: bytes) -> dict[bytes, bytes]:
     entries = (entry.split(b"=", 1) for entry in content.split(b"\0") if b"=" in entry)
     return dict(entries)
-
-
-def take_descriptors(process: int, numbers: Sequence[int]) -> list[int]:
-    """Return copies of the descriptors `numbers` of the pidfd `process`."""
-    return [descriptor_of(process, number) for number in numbers]
 
 
 def arrange(descriptors: Sequence[int]) -> None:

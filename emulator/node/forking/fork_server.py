@@ -10,23 +10,23 @@ run: during the run there is no such process.
 
 import gc
 import os
+import select
 import signal
 import struct
 import sys
-import traceback
-from collections.abc import Callable, Sequence
 from typing import NoReturn
+
+import numpy as np
 
 from ...learning.learners import capi
 from .. import config
-from ..orders import LineReader
 from ..part.part_process import CONTROL, PART
-from .containment import Containment, arrange, take_descriptors
+from .containment import Containment, arrange
 from .fork_messages import TRIAL, Fork, ForkedLine, ForkLine, RefusedLine, decode_order, encode
-from .kernel_calls import confine, filters_of, show_command_line
+from .kernel_calls import confine, new_keyring, show_command_line
 
-CONTROL_NUMBER = 3
-"""Descriptor of a forked part for its reports."""
+CONTROL_NUMBER, ANSWER_NUMBER = 3, 4
+"""Descriptors of a forked part: for its reports, and for its first and only word to its maker."""
 
 ALLOW_ALL = struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)
 """Seccomp filter of one instruction, BPF_RET with SECCOMP_RET_ALLOW."""
@@ -34,17 +34,21 @@ ALLOW_ALL = struct.pack("HBBI", 0x06, 0, 0, 0x7FFF0000)
 TRIAL_USER = 65534
 """User of the process that a trial forks."""
 
+NO_ORDER = 7
+"""Exit code of a process that was to serve an order, and found the end of the orders."""
+
 
 def main() -> None:
-    """Serve orders until standard input ends."""
+    """Serve orders until standard input ends; in each fork, be its part."""
     if TRIAL in sys.argv:
         print(trial())
         return
     _open_everything()
-    server, lines = ForkServer(lambda: config.read().user, _part), LineReader(0)
-    while (orders := lines.read()) is not None:
-        for line in orders:
-            _say(server.serve(decode_order(line)))
+    if (order := _serve()) is not None:
+        from ..part import role
+
+        sys.argv = [PART, str(order.incarnation)]
+        role.main()  # from here on as in a process that was executed
 
 
 def _open_everything() -> None:
@@ -59,119 +63,136 @@ def _open_everything() -> None:
     gc.freeze()  # so that no collection in a fork writes to the pages that all share
 
 
+def _serve() -> Fork | None:
+    """Let a child serve each order, one after the other; return None at the end of the orders.
+
+    In the part of an order, return the order. The fork server itself reads none, so that a part
+    knows nothing of other devices.
+    """
+    while True:
+        select.select([0], [], [])
+        child = os.fork()
+        if not child:
+            return _serve_one()
+        _, status = os.waitpid(child, 0)
+        if os.waitstatus_to_exitcode(status) == NO_ORDER:
+            return None
+
+
+def _serve_one() -> Fork:
+    """Serve the next order, say what came of it, and end; in the part, return the order."""
+    if not (line := _line()):
+        os._exit(NO_ORDER)
+    order = decode_order(line)
+    answer = forked(order)
+    if answer is None:
+        return order
+    os.write(1, encode(answer) + b"\n")
+    os._exit(0)
+
+
+def _line() -> bytes:
+    """Return the next line of standard input, and read nothing behind it."""
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(0, 1)):
+        line += byte
+    return line
+
+
+def forked(order: Fork, user: int | None = None) -> ForkLine | None:
+    """Fork the part of `order` into its container; return whether it runs, or why it cannot.
+
+    In the part, return None. `user`: the id of the part's user; None: that of its configuration.
+    This process, which must have one thread, is in the container afterwards.
+    """
+    if len(os.listdir("/proc/self/task")) > 1:
+        return RefusedLine(order.node, "the fork server has threads, which no fork would have")
+    answer, end = os.pipe()
+    try:
+        containment = Containment.of(order.pid, order.container)
+        inherited = containment.take_descriptors([order.stdin, 2, 2, order.control])
+        containment.enter()
+        child = os.fork()
+    except (OSError, ValueError) as error:
+        return RefusedLine(order.node, f"{type(error).__name__}: {error}")
+    if not child:
+        # A process does not move into a namespace of processes, only its children do. The part is
+        # a child of such a child, so that the kernel gives it, as an orphan, to the supervisor.
+        if os.fork():
+            os._exit(0)
+        _become_part(order, containment, [*inherited, end], user)
+        return None
+    os.close(end)
+    os.waitpid(child, 0)
+    words = b"".join(iter(lambda: os.read(answer, 1024), b"")).decode(errors="replace")
+    if words.isdecimal():
+        return ForkedLine(order.node, int(words))
+    return RefusedLine(order.node, words or "the fork was killed")
+
+
+def _become_part(
+    order: Fork, containment: Containment, descriptors: list[int], user: int | None
+) -> None:
+    """Give up all rights, take the `descriptors`, and tell the own process id by the last one."""
+    try:
+        os.setsid()
+        new_keyring()
+        np.random.seed()  # every fork would draw the same numbers for a plugin
+        show_command_line(["python3", "-m", PART, str(order.incarnation)])
+        containment.drop(config.read().user if user is None else user)
+        arrange(descriptors)
+        os.environ[CONTROL] = str(CONTROL_NUMBER)
+    except BaseException as error:
+        _refuse(descriptors[-1], f"{type(error).__name__}: {error}")
+    os.write(ANSWER_NUMBER, str(os.getpid()).encode())
+    os.close(ANSWER_NUMBER)
+
+
+def _refuse(answer: int, words: str) -> NoReturn:
+    """Say why this process is no part, and end it."""
+    for descriptor in (answer, ANSWER_NUMBER):
+        try:
+            os.write(descriptor, words.encode())
+            break
+        except OSError:
+            continue
+    os._exit(1)
+
+
 def trial() -> str:
     """Return why no process can be forked into a container here; empty if it can.
 
-    The container is that of the fork server itself.
+    The container is that of the fork server itself, and its first process a stranger.
     """
-    ready, end = os.pipe()
-    stranger = os.fork()
-    if not stranger:
-        confine([ALLOW_ALL])
-        os.write(end, b"1")
-        signal.pause()
-    try:
-        os.read(ready, 1)
-        answer = ForkServer(lambda: TRIAL_USER, lambda: 0).serve(
-            Fork("trial", stranger, "", 0, 2, 0)
-        )
-    finally:
-        os.kill(stranger, signal.SIGKILL)
-        os.waitpid(stranger, 0)
+    if not (pid := stranger()):
+        return "no seccomp filter can be set"
+    answer = forked(Fork("trial", pid, "", 0, 2, 0), TRIAL_USER)
+    if answer is None:  # this is the fork
+        os._exit(0)
+    os.kill(pid, signal.SIGKILL)
     return answer.reason if isinstance(answer, RefusedLine) else ""
 
 
-class ForkServer:
-    """Forks parts into their containers."""
-
-    def __init__(self, user: Callable[[], int], part: Callable[[], int]) -> None:
-        """`user` returns the id of the part's user, in its container; `part` is its work, and
-        returns its exit code."""
-        self._user, self._part = user, part
-        self._filters: list[bytes] | None = None
-        """Seccomp filters of a container; the engine gives the same ones to all devices."""
-
-    def serve(self, order: Fork) -> ForkLine:
-        """Fork the part of `order`; return whether it runs, or why it cannot."""
+def stranger() -> int:
+    """Return the id of a new process that has a seccomp filter, and is no child of this one; 0 if
+    there can be none. It waits for its end."""
+    ready, end = os.pipe()
+    child = os.fork()
+    if not child:
+        if os.fork():
+            os._exit(0)
         try:
-            containment = Containment.of(order.pid, order.container)
-            try:
-                if self._filters is None:
-                    self._filters = filters_of(order.pid)
-                return self._forked(order, containment, self._filters)
-            finally:
-                os.close(containment.process)
-        except (OSError, ValueError) as error:
-            return RefusedLine(order.node, str(error))
-
-    def _forked(self, order: Fork, containment: Containment, filters: Sequence[bytes]) -> ForkLine:
-        if len(os.listdir("/proc/self/task")) > 1:
-            return RefusedLine(order.node, "the fork server has threads, which no fork would have")
-        answer, end = os.pipe()
-        try:
-            child = os.fork()
-            if not child:
-                self._enter_and_fork(order, containment, filters, end)
+            confine([ALLOW_ALL])
+            os.write(end, str(os.getpid()).encode())
             os.close(end)
-            os.waitpid(child, 0)
-            with os.fdopen(answer, "rb", closefd=False) as pipe:
-                words = pipe.read().decode(errors="replace")
+            signal.pause()
         finally:
-            os.close(answer)
-        if words.isdecimal():
-            return ForkedLine(order.node, int(words))
-        return RefusedLine(order.node, words or "a fork ended without a word")
-
-    def _enter_and_fork(
-        self, order: Fork, containment: Containment, filters: Sequence[bytes], answer: int
-    ) -> NoReturn:
-        """Go into the container and fork the part there, as a child of its first process.
-
-        A process does not move into a namespace of processes, only its children do. The part is a
-        child of such a child, so that the kernel gives it to the supervisor, as any orphan there.
-        """
-        try:
-            inherited = take_descriptors(containment.process, [order.stdin, 2, 2, order.control])
-            containment.enter()
-            if os.fork():
-                os.wait()
-            elif not os.fork():
-                os.setsid()
-                containment.drop(self._user(), filters)
-                os.write(answer, str(os.getpid()).encode())
-                arrange(inherited)
-                os.environ[CONTROL] = str(CONTROL_NUMBER)
-                show_command_line(["python3", "-m", PART, str(order.incarnation)])
-                sys.argv = [PART, str(order.incarnation)]
-                os._exit(self._part())
-        except BaseException as error:
-            os.write(answer, f"{type(error).__name__}: {error}".encode())
-        os._exit(0)
-
-
-def _part() -> int:
-    """Run the part; return its exit code, as the interpreter would."""
-    from ..part import role
-
-    code = 0
-    try:
-        role.main()
-    except SystemExit as ending:
-        if isinstance(ending.code, int | None):
-            code = ending.code or 0
-        else:
-            print(ending.code, file=sys.stderr)
-            code = 1
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    sys.stdout.flush()
-    sys.stderr.flush()
-    return code
-
-
-def _say(line: ForkLine) -> None:
-    os.write(1, encode(line) + b"\n")
+            os._exit(1)
+    os.close(end)
+    os.waitpid(child, 0)
+    pid = os.read(ready, 64).decode()
+    os.close(ready)
+    return int(pid) if pid else 0
 
 
 if __name__ == "__main__":

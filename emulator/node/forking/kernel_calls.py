@@ -1,9 +1,12 @@
 """Calls of Linux that Python 3.11 lacks: namespaces, descriptors, seccomp, capabilities."""
 
 import ctypes
+import errno
 import os
+import platform
 import signal
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from enum import IntFlag
 from functools import cache
 from pathlib import Path
@@ -12,8 +15,10 @@ from typing import Any
 _PIDFD_GETFD, _CLOSE_RANGE = 438, 436
 """Numbers of system calls, the same on all architectures."""
 _SEIZE, _INTERRUPT, _DETACH, _GET_FILTER = 0x4206, 0x4207, 17, 0x420C
-_SET_DUMPABLE, _CAPBSET_DROP, _SET_SECCOMP, _NO_NEW_PRIVILEGES, _AMBIENT = 4, 24, 22, 38, 47
-_FILTER, _AMBIENT_CLEAR = 2, 4
+_SET_DUMPABLE, _CAPBSET_DROP, _NO_NEW_PRIVILEGES, _AMBIENT = 4, 24, 38, 47
+_AMBIENT_CLEAR, _JOIN_KEYRING, _SET_FILTER, _SPECULATES = 4, 1, 1, 4
+_SECCOMP, _KEYCTL = {"x86_64": 317, "aarch64": 277}, {"x86_64": 250, "aarch64": 219}
+"""Numbers of system calls by machine."""
 _WALL = 0x40000000
 _CAPABILITY_VERSION = 0x20080522
 _ARGUMENTS = 45
@@ -98,12 +103,30 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def confine(filters: Iterable[bytes]) -> None:
-    """Forbid this process to gain privileges, and put the seccomp `filters` into force."""
+def confine(filters: Iterable[bytes], *, mitigated: bool = False) -> None:
+    """Forbid this process to gain privileges, and put the seccomp `filters` into force.
+
+    `mitigated`: whether it then runs without speculation, which costs it time.
+    """
     _call("prctl", _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     for program in filters:
-        filled = _Program(len(program) // 8, program)
-        _call("prctl", _SET_SECCOMP, _FILTER, ctypes.byref(filled), 0, 0)
+        filled = ctypes.byref(_Program(len(program) // 8, program))
+        flags = 0 if mitigated else _SPECULATES
+        _call("syscall", _number(_SECCOMP), _SET_FILTER, flags, filled)
+
+
+def new_keyring() -> None:
+    """Give this process a session keyring of its own, on a kernel that has keyrings."""
+    with suppress(OSError):
+        _call("syscall", _number(_KEYCTL), _JOIN_KEYRING, None)
+
+
+def _number(numbers: dict[str, int]) -> int:
+    """Return this machine's number of a system call."""
+    machine = platform.machine()
+    if machine not in numbers:
+        raise OSError(errno.ENOSYS, f"the system calls of {machine} are unknown")
+    return numbers[machine]
 
 
 class _Header(ctypes.Structure):

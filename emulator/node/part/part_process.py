@@ -42,7 +42,10 @@ class Orphan:
         return self.returncode
 
     def _take(self, options: int) -> None:
-        pid, status = os.waitpid(self.pid, options)
+        try:
+            pid, status = os.waitpid(self.pid, options)
+        except ChildProcessError:  # it is no child, and nobody tells how it ends
+            pid, status = self.pid, signal.SIGKILL
         if pid:
             self.returncode = os.waitstatus_to_exitcode(status)
 

@@ -4,13 +4,13 @@ This process starts the containers, gives the timeline's actions to their superv
 the server's log.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 
 from docker import DockerClient
 
 from ...core.survivors import SETTLE, Survivors
-from ...errors import DeploymentError
+from ...errors import DeploymentError, first_of
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
 from ...node.config import Delay
@@ -27,7 +27,7 @@ from ...node.reports import (
 )
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
-from ...runs.results import unfinished_models
+from ...runs.results import read_json, unfinished_models, write_json
 from ...scenario import Device, Scenario
 from ...scenario.sections.server_section import NONE
 from ...world import verbs
@@ -160,6 +160,16 @@ class DockerRuntime:
                 raise DeploymentError(f"the run did not begin: {why}")
         if self._forks is not None:
             self._forks.end()
+            self._note_executed(self._forks.refused)
+
+    def _note_executed(self, refused: Mapping[str, str]) -> None:
+        """Write to the manifest which workers could not be forked, and why, if any."""
+        if refused:
+            reasons = first_of([*dict.fromkeys(refused.values())], 1)
+            words = f"{len(refused)} executed: {reasons}"
+            path = self._folder.path / "manifest.json"
+            write_json(path, {**read_json(path), "workers": words})
+            self._view.progress(f"workers: {words}")
 
     def _start_box(self, launcher: Launcher, box: PacketBox) -> None:
         launcher.start_box()

@@ -35,6 +35,8 @@ class Forks:
         own."""
         self._launcher, self._stdio, self._exits, self._logs = launcher, stdio, exits, logs
         self._set_memory, self._limits = set_memory, limits
+        self.refused: dict[str, str] = {}
+        """Reasons why workers were executed, by device."""
         self._sharing: set[str] = set()
         """Devices whose worker is a fork."""
         self._ended = False
@@ -54,7 +56,8 @@ class Forks:
         if (process := self._launcher.first_process(node)) is None:
             return
         facts = *process, asked.stdin, asked.control, asked.incarnation
-        self._stdio.tell(FORK_SERVER, Fork(node, *facts))
+        if not self._stdio.tell(FORK_SERVER, Fork(node, *facts)):
+            self._stdio.tell(node, Forked(None))
 
     def hear(self, news: Said | OutputEnded) -> None:
         """Take a line of the fork server, or its end.
@@ -74,6 +77,7 @@ class Forks:
                 self._set_memory(node, self._limits[node] - SHARED)
                 self._stdio.tell(node, Forked(pid))
             case RefusedLine(node, reason):
+                self.refused[node] = reason
                 self._logs.write(node, f"the worker is executed, as it cannot be forked: {reason}")
                 self._stdio.tell(node, Forked(None))
             case None if news.text.strip():

@@ -72,18 +72,15 @@ CONFINED: dict[str, Any] = {
 FORK_SERVER = "fork_server"
 """Name of the fork server beside the names of nodes."""
 FORKS = {
-    "cap_add": [*CAPABILITIES, "SETPCAP", "SYS_ADMIN", "SYS_CHROOT"],
-    "security_opt": [
-        *CONFINED["security_opt"],
-        "apparmor=unconfined",
-        "seccomp=unconfined",
-    ],
+    "cap_add": [*CAPABILITIES, "SETPCAP", "SYS_ADMIN", "SYS_CHROOT", "SYS_PTRACE"],
+    "security_opt": [*CONFINED["security_opt"], "seccomp=unconfined"],
     "cgroupns": "host",
     "pid_mode": "host",
 }
 """What the fork server needs: the host's processes and control groups, to move a fork into those of
 a container, and no seccomp filter, as only such a process may read the filter of another one. The
-bounding set of a fork is that of a container, so the fork server has those capabilities, too. It
+bounding set of a fork is that of a container, so the fork server has those capabilities, too. Yama
+lets nobody read another process without CAP_SYS_PTRACE. It
 has no network, and hears the conductor alone."""
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import requests
 from docker import DockerClient
 from docker.errors import APIError, DockerException
 
@@ -44,6 +45,9 @@ from .owners import owned, place
 
 CORES = 1.0
 """CPU quota of the probe; an engine of one core gives no more."""
+
+TRIAL = 30.0
+"""Seconds in which a fork server must have said whether it can fork."""
 
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 """File with an id of the running kernel."""
@@ -242,9 +246,9 @@ def forks_refused(client: DockerClient, image: str) -> str:
             options = spec.fork_trial(run, image, marks)
             container = finished(client.containers.create, **options)
             container.start()
-            failed = container.wait()["StatusCode"]
+            failed = container.wait(timeout=TRIAL)["StatusCode"]
             words: str = container.logs().decode(errors="replace").strip()
-        except DockerException as error:
+        except (DockerException, requests.RequestException) as error:
             return str(getattr(error, "explanation", None) or error)
         finally:
             clean_up(client, run)
