@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from emulator.runtimes.docker.configs.spec import BOX
+from emulator.runtimes.docker.configs.spec import BOX, FORK_SERVER
 from emulator.runtimes.docker.engine.cleanup import DEVICE, ROLE, RUN
 
 PART = b"emulator.node.part.role"
@@ -74,6 +74,8 @@ def find(client: Any, run: str) -> dict[str, Find]:
     found: dict[str, Find] = {}
     for container in client.api.containers(filters={"label": f"{RUN}={run}"}):
         role = container["Labels"][ROLE]
+        if role == FORK_SERVER:  # it is about to end, as all devices run
+            continue
         name = container["Labels"].get(DEVICE, role)
         supervisor = int(client.api.inspect_container(container["Id"])["State"]["Pid"])
         if role == BOX:

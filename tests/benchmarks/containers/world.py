@@ -8,6 +8,7 @@ from emulator.errors import EmulatorError
 from emulator.log.lines import read
 from emulator.log.records import Record, StartRecord, UpdateRecord
 from emulator.runs.folder import RUNS
+from emulator.runtimes.docker.configs.spec import FORK_SERVER
 from emulator.runtimes.docker.engine.cleanup import ROLE, RUN
 from emulator.runtimes.docker.engine.client import connect
 from emulator.runtimes.docker.play_containers import play
@@ -88,6 +89,8 @@ class Meter:
         run = (RUNS / self.scenario / "latest").resolve().name.rpartition("-")[2]
         result: dict[str, list[int]] = {name: [] for name in GROUPS.values()}
         for container in connect().containers.list(filters={"label": f"{RUN}={run}"}):
+            if container.labels[ROLE] == FORK_SERVER:  # it is about to end
+                continue
             supervisor = container.attrs["State"]["Pid"]
             result["supervisors"].append(supervisor)
             result[GROUPS[container.labels[ROLE]]] += books.children(supervisor)
