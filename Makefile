@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all check compose images data bench fuzz soak lowest layers clean engine base
+.PHONY: help demo test test-all check compose images data bench fuzz soak fleet lowest layers clean engine base
 .PHONY: table-pulls table-byzantine table-tune table-tune-fresh
 .PHONY: table-overlap table-groups
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability figures figures-quick
@@ -72,6 +72,9 @@ fuzz: $(INSTALLED) ## send servers 1,100,000 hostile messages beside honest work
 
 soak: engine $(INSTALLED) data images ## watch memory, descriptors and files for 30 minutes of faults (docs/performance.md)
 	$(BIN)/python -m tests.soak --docs docs
+
+fleet: engine $(INSTALLED) data images ## play 200 devices on mixed links for 20 minutes, and print where their memory goes (docs/performance.md)
+	$(BIN)/python -m tests.benchmarks.containers.fleet_memory
 
 lowest: $(INSTALLED) ## install the lowest versions that pyproject.toml allows, and use them: 2 minutes, 2 GB
 	$(BIN)/python -m tests.installing.fresh_install

@@ -64,6 +64,12 @@ def _processes() -> Iterator[tuple[int, str, int, float, float]]:
             yield int(folder.name), before.partition("(")[2], int(fields[1]), own, reaped
 
 
+def names() -> Iterator[tuple[int, str]]:
+    """The processes by id and name."""
+    for process, name, *_ in _processes():
+        yield process, name
+
+
 def children(process: int) -> list[int]:
     try:
         text = (PROC / str(process) / "task" / str(process) / "children").read_text()
@@ -79,6 +85,13 @@ def private(process: int) -> int | None:
     except OSError:
         return None
     return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Private_"))
+
+
+def available() -> float:
+    """Bytes of memory that the host has for new processes."""
+    lines = (PROC / "meminfo").read_text().splitlines()
+    (kibibytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable"))
+    return 1024.0 * int(kibibytes)
 
 
 def _cores() -> list[float]:

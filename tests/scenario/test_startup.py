@@ -21,7 +21,7 @@ def fleet(*devices: str) -> Scenario:
 def test_many_containers_share_the_cores() -> None:
     hundred = fleet("{name: home, count: 98}")
     # the server, the evaluator and the fork server are executed
-    taken = 3 * 1.3 + 98 * 0.65
+    taken = 3 * 1.3 + 98 * 0.55
     assert startup_time(hundred, cores=2) == pytest.approx(taken / 2)
     assert startup_time(hundred, cores=8) == pytest.approx(taken / 8)
 

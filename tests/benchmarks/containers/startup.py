@@ -22,6 +22,8 @@ from emulator.runtimes.docker.engine.client import connect
 from emulator.runtimes.docker.play_containers import play
 from emulator.scenario import Timed, loads
 
+from .. import books
+
 SCENARIO = """
 name: startup
 training: {{dataset: mnist, model: mnist-cnn, algorithm: adacomp}}
@@ -42,7 +44,7 @@ class Watch:
     def __init__(self) -> None:
         self.client, self.began = connect(), time.monotonic()
         self.engine, self.step = engine(), ""
-        self.host, self.memory, self.took = busy(), available(), 0.0
+        self.host, self.memory, self.took = busy(), books.available(), 0.0
         self.boots: list[float] = []
         self.shims: list[float] = []
 
@@ -56,7 +58,7 @@ class Watch:
     def record(self, record: Record) -> None:
         if isinstance(record, StartRecord):
             self.engine, self.host = engine() - self.engine, busy() - self.host
-            self.took, self.memory = time.monotonic() - self.began, self.memory - available()
+            self.took, self.memory = time.monotonic() - self.began, self.memory - books.available()
             marks = {"label": [f"{LABEL}=startup", f"{ROLE}=device"]}
             ids = [item["Id"] for item in self.client.api.containers(filters=marks)]
             pids = [self.client.api.inspect_container(item)["State"]["Pid"] for item in ids]
@@ -93,13 +95,6 @@ def busy() -> float:
     words = (PROC / "stat").read_text().splitlines()[0].split()[1:8]
     user, nice, system, _, _, *interrupts = (int(word) / 100 for word in words)
     return user + nice + system + sum(interrupts)
-
-
-def available() -> float:
-    """Bytes of memory that the host has for new processes."""
-    lines = (PROC / "meminfo").read_text().splitlines()
-    (kibibytes,) = (line.split()[1] for line in lines if line.startswith("MemAvailable"))
-    return 1024.0 * int(kibibytes)
 
 
 def said(file: Path) -> str:

@@ -1,0 +1,121 @@
+"""Where the memory of a fleet goes: scenarios/fleet-200.yaml, sampled from outside once a minute.
+
+    python -m tests.benchmarks.containers.fleet_memory [KEY=VALUE …]   (overrides of the scenario)
+
+A page that several processes share is divided among them. The host's sum is what it has less for
+new processes than before the run, so it counts what else begins or ends meanwhile. The exit code is
+1 if the sum grows by more than a twentieth from the second sample to the last.
+"""
+
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from emulator.log.records import Record, StartRecord
+from emulator.runtimes.docker.configs.spec import BOX, FORK_SERVER
+from emulator.runtimes.docker.engine.cleanup import ROLE, RUN
+from emulator.runtimes.docker.engine.client import connect
+from emulator.runtimes.docker.play_containers import play
+from emulator.scenario import Timed, load
+from tests.layers import ROOT
+
+from .. import books
+
+SCENARIO = ROOT / "scenarios" / "fleet-200.yaml"
+EVERY, MOST_GROWTH = 60.0, 0.05
+"""Seconds between two samples; largest growth from the second to the last."""
+ENGINE = ("dockerd", "containerd")
+PARTS = ("workers", "supervisors", "server", "evaluator", "box", "shims", "engine", "conductor")
+MEBI = 2**20
+
+
+class Watch:
+    """A view that samples the memory of the run's processes, and of the host."""
+
+    def __init__(self, runs: Path) -> None:
+        self._runs, self._client, self._before = runs, connect(), books.available()
+        self._began, self._due = time.monotonic(), 0.0
+        self._fleet: dict[str, list[int]] = {}
+        self.sums: list[float] = []
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
+
+    def progress(self, text: str) -> None: ...
+
+    def record(self, record: Record) -> None:
+        if isinstance(record, StartRecord):
+            took = time.monotonic() - self._began
+            print(f"all {record.devices} devices have said hello after {took:.0f} s")
+            print(f"{'min':>5}  {'host':>7}  {'  '.join(f'{part:>11}' for part in PARTS)}   MiB")
+            self._fleet = self._find()
+            self._began, self._due = time.monotonic(), 0.0
+
+    def beat(self, now: float) -> None:
+        past = time.monotonic() - self._began
+        if not self._fleet or past < self._due:
+            return
+        self._due += EVERY
+        sizes = {part: sum(map(proportional, self._processes(part))) / MEBI for part in PARTS}
+        self.sums.append((self._before - books.available()) / MEBI)
+        row = "  ".join(f"{sizes[part]:11.0f}" for part in PARTS)
+        print(f"{past / 60:5.1f}  {self.sums[-1]:7.0f}  {row}", flush=True)
+
+    def _find(self) -> dict[str, list[int]]:
+        """Process ids of the containers' first processes, and of the engine's, by part."""
+        run = next(self._runs.glob("*/latest")).resolve().name.rpartition("-")[2]
+        fleet: dict[str, list[int]] = {part: [] for part in PARTS}
+        for container in self._client.containers.list(filters={"label": f"{RUN}={run}"}):
+            if (role := container.labels[ROLE]) != FORK_SERVER:
+                known = {"device": "supervisors", BOX: "box"}.get(role, role)
+                first = container.attrs["State"]["Pid"]
+                fleet[known].append(first)
+                fleet["shims"].append(parent(first))
+        fleet["engine"] = [pid for pid, name in books.names() if name in ENGINE]
+        return fleet
+
+    def _processes(self, part: str) -> list[int]:
+        if part == "workers":  # another one after each crash
+            return [
+                child for first in self._fleet["supervisors"] for child in books.children(first)
+            ]
+        firsts = self._fleet[part]
+        if part in ("server", "evaluator"):
+            return [*firsts, *(child for first in firsts for child in books.children(first))]
+        return [*firsts, *([own()] if part == "conductor" else [])]
+
+
+def own() -> int:
+    return int(Path("/proc/self").resolve().name)
+
+
+def parent(process: int) -> int:
+    return int((books.PROC / str(process) / "stat").read_text().rpartition(") ")[2].split()[1])
+
+
+def proportional(process: int) -> int:
+    """Bytes of the process, of shared pages its share; 0 once it has ended."""
+    try:
+        lines = (books.PROC / str(process) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def main(*overrides: str) -> None:
+    scenario = load(SCENARIO, overrides)
+    with tempfile.TemporaryDirectory() as folder:
+        watch = Watch(Path(folder))
+        _, summary = play(scenario, Path(folder), watch)
+    devices, most = len(scenario.nodes), max(watch.sums)
+    print(f"{summary['outcome']}, {summary['updates']} updates, dilation {scenario.dilation:g}")
+    print(f"most: {most / 1024:.1f} GiB, {most / devices:.1f} MiB for each of {devices} devices")
+    grown = watch.sums[-1] / watch.sums[min(1, len(watch.sums) - 1)] - 1
+    print(f"from the second sample to the last the sum grew by {grown:.1%}")
+    if grown > MOST_GROWTH:
+        sys.exit(f"the memory of the fleet grew by more than {MOST_GROWTH:.0%}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
