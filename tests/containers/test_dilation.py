@@ -42,7 +42,7 @@ OUTAGE = 2.0, 3.0
 AGREE = 0.07
 
 CROWD = f"""
-# Do devices that want twice the cores of this host train as in virtual time?
+# Do devices that want more than the cores of this host train as in virtual time?
 name: crowd
 training: {{dataset: mnist, model: mnist-cnn, algorithm: adacomp, batch_size: 256}}
 evaluate: {{every: 10000, when: after}}
@@ -50,7 +50,7 @@ stop: {{time: 6s}}
 virtual: {{learner: none}}
 devices:
   - name: home
-    count: {2 * cores()}
+    count: {3 * cores()}
     profile: {{cpu: 90%}}
     link: {{up: {{rate: 50mbit, delay: 5ms}}, down: {{rate: 400mbit, delay: 5ms}}}}
 """

@@ -139,6 +139,46 @@ def test_the_box_word_for_word() -> None:
     }
 
 
+def test_the_fork_server_word_for_word() -> None:
+    """Only its capabilities beyond a container's, and the host's processes, groups and filters."""
+    server = {
+        "image": "sha256:1",
+        "name": "emulate-abc123-fork_server",
+        "hostname": "forks",
+        "labels": MARKS,
+        "entrypoint": ["python3", "-m", "emulator.node.forking.fork_server"],
+        "network_mode": "none",
+        "cap_drop": ["ALL"],
+        "cap_add": [
+            *("KILL", "NET_ADMIN", "SETGID", "SETUID"),
+            *("SETPCAP", "SYS_ADMIN", "SYS_CHROOT", "SYS_PTRACE"),
+        ],
+        "security_opt": ["no-new-privileges", "label=disable", "seccomp=unconfined"],
+        "userns_mode": "host",
+        "cgroupns": "host",
+        "pid_mode": "host",
+        "read_only": True,
+        "mounts": [
+            {
+                "Type": "bind",
+                "Target": "/host-cgroup",
+                "Source": "/sys/fs/cgroup",
+                "ReadOnly": False,
+            },
+        ],
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "log_config": {"Type": "none", "Config": {}},
+        "stdin_open": True,
+        "auto_remove": True,
+    }
+    assert spec.fork_server("abc123", "sha256:1", MARKS) == server
+    trial = spec.fork_trial("abc123", "sha256:1", MARKS)
+    assert {key for key in trial if trial[key] != server.get(key)} == {
+        *("command", "log_config", "stdin_open", "auto_remove")
+    }
+    assert trial["command"] == ["--try"]
+
+
 def test_a_network_word_for_word() -> None:
     assert spec.network("emulate-abc123-wan", MARKS) == {
         "name": "emulate-abc123-wan",
