@@ -152,10 +152,13 @@ def test_the_death_of_the_fork_server_ends_the_start_with_its_reason(emulate, cl
             listed = client.containers.list(
                 filters={"label": "emulate.role=fork_server"}, ignore_removed=True
             )
-            return [c for c in listed if c.labels["emulate.folder"].startswith(str(tmp_path))]
+            ours = [c for c in listed if c.labels["emulate.folder"].startswith(str(tmp_path))]
+            pids.extend(c.attrs["State"]["Pid"] for c in ours)
+            return any(pids)
 
+        pids = []
         until(found, 60)
-        os.kill(found()[0].attrs["State"]["Pid"], signal.SIGKILL)
+        os.kill(max(pids), signal.SIGKILL)
         killed.set()
 
     killer = threading.Thread(target=kill)
