@@ -74,9 +74,11 @@ def _serve() -> Fork | None:
         child = os.fork()
         if not child:
             return _serve_one()
-        _, status = os.waitpid(child, 0)
-        if os.waitstatus_to_exitcode(status) == NO_ORDER:
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if code == NO_ORDER:
             return None
+        if code:  # nobody has answered, so a device would wait for its worker
+            sys.exit(f"an order was not served: exit code {code}")
 
 
 def _serve_one() -> Fork:

@@ -96,7 +96,7 @@ class PartPowers:
         self._begin_right()
 
     def forked(self, pid: int | None) -> None:
-        """Take that the part that was asked for is the process `pid`; with None, execute it."""
+        """Adopt the process `pid` as the part that is being forked; execute the part if None."""
         if not self.part.coming:
             return
         if pid is not None:

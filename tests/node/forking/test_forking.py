@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.node.forking import containment, fork_messages
+from emulator.node.forking import containment, fork_messages, fork_server
 from emulator.node.forking.fork_messages import Fork, ForkedLine, RefusedLine
 from emulator.node.part.part_process import Orphan
 from emulator.node.reports import NO_REPORT
@@ -54,6 +54,18 @@ def test_a_process_moves_into_each_control_group(
 def test_a_process_of_another_container_is_refused() -> None:
     with pytest.raises(ValueError, match=f"process {os.getpid()} is not in container 0123abcd"):
         containment.Containment.of(os.getpid(), "0123abcd")
+
+
+def test_an_order_that_nobody_answers_ends_the_fork_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A device would wait for its worker until the start has taken too long."""
+    monkeypatch.setattr(fork_server.select, "select", lambda *files: None)
+    monkeypatch.setattr(fork_server, "_serve_one", lambda: os._exit(3))
+    with pytest.raises(SystemExit, match="an order was not served: exit code 3"):
+        fork_server._serve()
+    monkeypatch.setattr(fork_server, "_serve_one", lambda: os._exit(fork_server.NO_ORDER))
+    assert fork_server._serve() is None
 
 
 def test_lines_come_back_as_they_were_said() -> None:
