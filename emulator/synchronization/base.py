@@ -36,7 +36,8 @@ class Synchronizer(Protocol[A]):
         """Take a gradient of `node`; return the arrivals that make a step, or None to wait for
         more.
 
-        Raises WireError to refuse the gradient.
+        Raises WireError to refuse the gradient, as one that came too late. It counts for no
+        quarantine.
         """
 
     def failed(self, node: str, now: float) -> list[A] | None:

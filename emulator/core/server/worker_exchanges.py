@@ -170,10 +170,12 @@ class WorkerExchanges(Stateful):
     def take(self, push: Update | UpdateSegment, now: float) -> list[Arrival] | None:
         """Take an update or a piece of one; return the arrivals that make a step, None to wait.
 
-        Raises a WireError to refuse the push.
+        Raises a WireError to refuse the push. A push that comes too late is dropped and recorded as
+        refused, without an error: its device is slow, not faulty, and goes into no quarantine.
         """
         if push.version < self._parameters.oldest:
-            raise WireError(_too_old(push))
+            self._ledger.refused(push.node, _too_old(push), now)
+            return None
         if self._cut:
             self._cut.allow_push(push.node)
         if isinstance(push, UpdateSegment):
@@ -190,9 +192,10 @@ class WorkerExchanges(Stateful):
             self._cut.forget(push.node, now)
         try:
             return self._synchronizer.arrive(push.node, arrival, now)
-        except WireError:
+        except WireError as late:
             self._pulled.release(push.version)
-            raise
+            self._ledger.refused(push.node, str(late), now)
+            return None
 
     def failed(self, node: str, now: float) -> list[Arrival] | None:
         """Drop the pieces of `node`, whose gradient is not finite; return as `take` does."""

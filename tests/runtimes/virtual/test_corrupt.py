@@ -8,6 +8,9 @@ import pytest
 
 import analysis
 from analysis.pages.run_warnings import warnings
+from emulator.core.server.parameter_server import ParameterServer
+from emulator.core.wire.messages import Update
+from emulator.errors import WireError
 from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import played
 
@@ -144,12 +147,33 @@ def test_a_device_takes_part_again_soon_after_its_quarantine(tmp_path: Path, par
     assert max(later - at for at, later in pairwise(updates)) < 2
 
 
-def test_without_checksums_the_server_tells_of_the_end_of_a_quarantine_too(tmp_path: Path) -> None:
-    slow = "faults=[{kind: slow, nodes: [b], at: 2s, lasts: 3s, factor: 10%}]"
-    kind = "training.synchronization={kind: local-sgd, steps: 2, patience: 1s}"
-    rule = "server.quarantine={refusals: 1, within: 1s, lasts: 3s}"
-    heard = records(tmp_path, slow, kind, rule, "stop.time=10s")
-    (until,) = [r["until"] for r in heard if r.get("until") is not None]  # its update was too late
+LATE = (
+    "faults=[{kind: slow, nodes: [b], at: 2s, lasts: 3s, factor: 10%}]",
+    "training.synchronization={kind: local-sgd, steps: 2, patience: 1s}",
+)
+RULE = "server.quarantine={refusals: 1, within: 1s, lasts: 3s}"
+
+
+def test_a_slow_device_whose_updates_come_too_late_goes_into_no_quarantine(tmp_path: Path) -> None:
+    heard = records(tmp_path, *LATE, RULE, "stop.time=10s")
+    refused = [r["reason"] for r in heard if r["what"] == "refused" and r["node"] == "b"]
+    assert refused and all("too late" in reason for reason in refused)
+    assert not [r for r in heard if r["what"] == "quarantine"]
+
+
+def test_without_checksums_the_server_tells_of_the_end_of_a_quarantine_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    receive = ParameterServer.receive
+
+    def doubting(server: ParameterServer, message: Any, now: float) -> Any:
+        if isinstance(message, Update) and message.node == "b" and 2 < now < 3:
+            raise WireError("made up: flipped bits would need checksums")
+        return receive(server, message, now)
+
+    monkeypatch.setattr(ParameterServer, "receive", doubting)
+    heard = records(tmp_path, LATE[1], RULE, "stop.time=10s")
+    (until,) = [r["until"] for r in heard if r.get("until") is not None]
     pulls = [r["at"] for r in heard if r["what"] == "pull" and r["node"] == "b"]
     assert min(at for at in pulls if at > until - 2) < until + 1
 
