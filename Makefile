@@ -29,7 +29,7 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 	$(BIN)/emulate run scenarios/quickstart.yaml
 	$(BIN)/emulate report runs/quickstart/latest
 
-# A skip that tests/skips.py does not name fails these two: what a machine lacks, a test names.
+# A skip that tests/gate/skips.py does not name fails these two: what a machine lacks, a test names.
 test test-all: STRICT := --strict-skips
 test: shells check engine data images ## check, then run the tests that need Docker, root, TensorFlow or some seconds
 	@tests/netem/setup || true

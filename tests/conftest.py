@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.fakes.installing.installed_wheel import installed, typed
 from tests.fakes.runs.synthetic_run import two_runs
 from tests.fakes.sweeps.made_up_sweeps import SCENARIO
 from tests.fakes.typed_commands import Emulate, Said
+from tests.gate.skips import pytest_addoption, pytest_configure
 from tests.layers import ROOT
 
-__all__ = [
-    *("installed", "typed"),  # fixtures of a wheel
-    *("pytest_addoption", "pytest_configure"),  # of --strict-skips
-]
+# fixtures of a wheel, and the option --strict-skips
+__all__ = ["installed", "pytest_addoption", "pytest_configure", "typed"]
 
 LEFT_OUT = ("slow", "docker", "tensorflow", "netns", "netem")
 """Marks of tests that `make check` leaves out."""

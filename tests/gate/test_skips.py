@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.gate.skips import ALLOWED
 from tests.layers import ROOT
-from tests.skips import ALLOWED
 
 CONFTEST = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from tests.skips import pytest_addoption, pytest_configure
+from tests.gate.skips import pytest_addoption, pytest_configure
 """
 ALLOWED_ONE = f"""
 import pytest
