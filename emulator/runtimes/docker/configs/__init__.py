@@ -23,6 +23,7 @@ from ....node.config import (
 )
 from ....node.link.access_link import held, reshaping_of
 from ....scenario import Device, Scenario
+from ....scenario.cores_and_memory import bridge_count
 from ....scenario.sections.devices import Bottleneck
 from ....scenario.timeline.link_changes import reshaped_links, start_draw
 from ....scenario.timeouts import answer_timeout, slowest_exchange
@@ -203,6 +204,7 @@ class NodeConfigs:
                 else None
             ),
             measured=self._measured(name, self._path(name, own)),
+            joins=bridge_count(self.scenario) if name == SERVER else 1,
         )
         booted, forked = self.incarnations.get(name, 0), name in self.forked
         return NodeConfig(name, self.user, part, network, booted, forked, memory, dilation)
