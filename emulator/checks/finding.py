@@ -147,7 +147,7 @@ class Situation:
     @cached_property
     def limits(self) -> list[HostLimit]:
         """The tables of the host that run out as a fleet grows."""
-        return limits_of(self.demand)
+        return limits_of(self.scenario)
 
     @cached_property
     def demand(self) -> Demand:

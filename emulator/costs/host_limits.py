@@ -6,13 +6,13 @@ devices each limit carries. The needs were read from the kernel after runs of 20
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..machine import kernel_tables
 from ..machine.kernel_tables import Supply
-from ..scenario import Demand, cores_and_memory
-from ..scenario.cores_and_memory import EVALUATOR, FORK_SERVER, FORKED, SERVER, SHARED
+from ..scenario import Scenario, cores_and_memory
+from ..scenario.cores_and_memory import EVALUATOR, FORK_SERVER, FORKED, SERVER, SHARED, bridge_count
 
 OWN_FILES = 64
 """Files that a process opens for itself, at most."""
@@ -58,13 +58,15 @@ BRIDGE_PORTS = Need(
     "leave out the bottlenecks, as a run without them has several bridges, or use fewer devices",
 )
 NEIGHBOURS = Need(
-    # the device knows the server's Ethernet address, and the server the device's
+    # the server's entry for the device; the device's own entry is permanent, and does not count
     "neighbours",
     "entries of the kernel's table of neighbours",
-    2,
-    2,
+    1,
+    1,
     _SYSCTL,
 )
+MEMBERS_NEIGHBOURS = replace(NEIGHBOURS, device=2, other=2)
+"""A member of a bottleneck and its gateway have an entry for each other."""
 FILES = Need(
     "files",
     "open files of the process that conducts a run",
@@ -74,19 +76,19 @@ FILES = Need(
     own=OWN_FILES + CONDUCTOR_FILES,  # the box is on no network
 )
 TASKS = Need(
-    # 12 or 13 of the engine's shim, the supervisor, and 7 or 8 of the worker
+    # 12 or 13 of the engine's shim, the supervisor, and some 6 of the worker
     "tasks",
     "tasks of the kernel, which are threads",
-    23,
-    23,
+    20,
+    21,
     _SYSCTL,
     exact=False,
 )
 ENGINE_FILES = Need(
     "engine-files",
     "open files of the Docker engine",
-    10,
-    10,
+    11,
+    11,
     "start the engine with a higher limit (`LimitNOFILE={number}` of its service, or "
     "`ulimit -n {number}` before a dockerd that is started by hand)",
     exact=False,
@@ -188,8 +190,12 @@ def host_limits() -> list[HostLimit]:
     return [HostLimit(need, supply) for need, supply in read if supply is not None]
 
 
-def limits_of(demand: Demand) -> list[HostLimit]:
-    """Return the limits of this host for a run with `demand`, first that of its bridges."""
+def limits_of(scenario: Scenario) -> list[HostLimit]:
+    """Return the limits of this host for a run of `scenario`, first that of its bridges."""
     # the server has a port of each bridge, and is counted once
-    ports = Supply(1 + demand.bridges * (cores_and_memory.PORTS - 1))
-    return [HostLimit(BRIDGE_PORTS, ports), *host_limits()]
+    ports = Supply(1 + bridge_count(scenario) * (cores_and_memory.PORTS - 1))
+    limits = [HostLimit(BRIDGE_PORTS, ports), *host_limits()]
+    if not scenario.bottlenecks:
+        return limits
+    needs = {NEIGHBOURS: MEMBERS_NEIGHBOURS}
+    return [replace(limit, need=needs.get(limit.need, limit.need)) for limit in limits]

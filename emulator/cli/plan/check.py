@@ -145,8 +145,8 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
             runtime: (*(e for e in those if not issubclass(e.raises, DataError)), *unchecked)
             for runtime, those in found.items()
         }
-    needed, devices, wanted = cores.needed(host.cores), len(scenario.nodes), demand(scenario)
-    others = wanted.ports - devices
+    needed, devices = cores.needed(host.cores), len(scenario.nodes)
+    others = demand(scenario).ports - devices
     return _Checked(
         scenario,
         host,
@@ -155,7 +155,7 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
         ignored={runtime: unkept(scenario, runtime) for runtime in ON},
         startup=startup_time(played, host.cores),
         dilation={"needed": needed, "taken": played.dilation, "source": cores.source},
-        limits=[limit.plain(devices, others) for limit in limits_of(wanted)],
+        limits=[limit.plain(devices, others) for limit in limits_of(scenario)],
         groups=group_rows(scenario),
         traffic=cut_traffic(scenario),
     )

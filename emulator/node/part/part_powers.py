@@ -87,6 +87,7 @@ class PartPowers:
         apply(self._node.network.shape)
         if self._box is not None:
             self._box.attach()
+        apply(self._node.network.known)
 
     # -- the part's life -----------------------------------------------------------------------
 
