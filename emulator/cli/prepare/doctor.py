@@ -43,13 +43,15 @@ class Diagnosis:
 
 def examine() -> list[Diagnosis]:
     """Return the findings of every check, also after a failed check."""
+    from ...costs.host_limits import host_limits
     from ...learning.datasets import DATASETS
     from ...machine.host import Host
 
     host = Host.here()
     data = (_data(name) for name in DATASETS)
-    engine, limits = _engine()
-    return [_host(host), _tensorflow(), *data, *engine, *capacity(host, limits)]
+    engine, addresses = _engine()
+    limits = capacity(host, [*host_limits(), *addresses])
+    return [_host(host), _tensorflow(), *data, *engine, *limits]
 
 
 def capacity(host: "Host", limits: "Iterable[HostLimit]") -> list[Diagnosis]:
@@ -106,8 +108,7 @@ def _data(name: str) -> Diagnosis:
 
 
 def _engine() -> "tuple[list[Diagnosis], list[HostLimit]]":
-    """Return the findings about the engine, and the limits of the host of its containers."""
-    from ...costs.host_limits import host_limits
+    """Return the findings about the engine, and its limit of addresses, if it has any."""
     from ...machine.host import lacks_containers
     from ...runtimes.docker.engine import client, owners
     from ...runtimes.docker.engine.endpoint import endpoint
@@ -122,7 +123,7 @@ def _engine() -> "tuple[list[Diagnosis], list[HostLimit]]":
     sound = Diagnosis("engine", True, f"Docker {version} at {endpoint()}")
     network, addresses = _addresses(engine)
     found = [sound, *_image(engine), *network, _tcp(), _leftovers(left)]
-    return found, [*host_limits(), *addresses]
+    return found, addresses
 
 
 def _addresses(client: Any) -> "tuple[list[Diagnosis], list[HostLimit]]":

@@ -87,7 +87,8 @@ class PartPowers:
         apply(self._node.network.shape)
         if self._box is not None:
             self._box.attach()
-        apply(self._node.network.known)
+        if known := self._node.network.known:
+            apply(known)
 
     # -- the part's life -----------------------------------------------------------------------
 
