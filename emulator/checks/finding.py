@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 from ..costs.computing_times import known_time
 from ..costs.host_dilation import with_dilation
+from ..costs.host_limits import HostLimit, limits_of
 from ..errors import EmulatorError, ScenarioError, unplaced
 from ..machine.host import Host
 from ..runs.data_split import DataSplit, split_data
@@ -142,6 +143,11 @@ class Situation:
         there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
         host, free = self.host, disk_usage(there).free
         return HostCapacity(host.cores, host.available, self.scenario.dilation, free)
+
+    @cached_property
+    def limits(self) -> list[HostLimit]:
+        """The tables of the host that run out as a fleet grows."""
+        return limits_of(self.scenario)
 
     @cached_property
     def demand(self) -> Demand:

@@ -29,6 +29,7 @@ from .own_parts import (
 from .this_host import (
     congestion_control,
     containers_here,
+    full_tables,
     quotas,
     shortfalls,
     small_devices,
@@ -99,6 +100,7 @@ CHECKS: tuple[Check, ...] = (
     Check("host", DOCKER, link_bounds),
     Check("host", DOCKER, congestion_control),
     Check("host", DOCKER, shortfalls),
+    Check("host", DOCKER, full_tables),
     Check("host", DOCKER, too_fast),
     Check("host", DOCKER, small_devices),
     Check("host", DOCKER, tight),

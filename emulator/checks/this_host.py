@@ -1,10 +1,11 @@
 """Checks of this host: its system, cores, memory and disk, against the needs of a scenario."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..costs.computing_times import layers_known, times_known
 from ..costs.host_dilation import STEPS, core_demand, too_few
+from ..costs.host_limits import CHECKED, HostLimit
 from ..errors import HostError
 from ..learning.learners.export import tensorflow_version
 from ..learning.models import OwnModel
@@ -12,12 +13,12 @@ from ..log.verdicts.host_shortage import OFTEN, SUBJECT
 from ..machine import kernel
 from ..machine.host import lacks_containers
 from ..scenario import Demand, Scenario
-from ..scenario.cores_and_memory import PORTS, worker_memory
+from ..scenario.cores_and_memory import worker_memory
 from ..schedules import Sequential
 from ..units import Bytes, Share
 from .finding import Finding, HostCapacity, Situation, raised, refusal
 
-RESOURCES = ("memory", "network", "cpu", "disk")
+RESOURCES = ("memory", "cpu", "disk", *(need.name for need in CHECKED))
 """Places of the findings on resources that are short."""
 
 TOLERANCE = 0.1
@@ -80,11 +81,6 @@ def _errors(demand: Demand, host: HostCapacity) -> list[Finding]:
             f"memory: the run needs about {_memory(demand.memory)}, this host has "
             f"{_memory(host.memory)} available: use fewer devices or a larger host"
         )
-    if demand.ports > PORTS:
-        texts.append(
-            f"network: {demand.ports:,} containers need a port each, one bridge carries "
-            f"{PORTS:,}: use fewer devices"
-        )
     return [Finding("error", text.partition(":")[0], text, HostError) for text in texts]
 
 
@@ -112,6 +108,25 @@ def _warnings(demand: Demand, host: HostCapacity) -> list[Finding]:
             "(evaluate.every), write evaluate.when during, or name a larger disk with --runs"
         )
     return [Finding("warning", text.partition(":")[0], text) for text in texts]
+
+
+def full_tables(scenario: Scenario, demand: Demand, limits: Iterable[HostLimit]) -> list[Finding]:
+    """Tell each table of the host that has too few entries for `scenario`.
+
+    It is an error if the table has too few even when all of them are free, and the need is certain.
+    """
+    devices = len(scenario.nodes)
+    others = demand.ports - devices
+    return [
+        Finding(
+            "error" if limit.never_carries(devices, others) else "warning",
+            limit.need.name,
+            short,
+            HostError,
+        )
+        for limit in limits
+        if (short := limit.shortage(devices, others))
+    ]
 
 
 def small_devices(scenario: Scenario) -> list[Finding]:

@@ -107,6 +107,10 @@ class Network(msgspec.Struct, frozen=True):
     """None: the link is unshaped, so nothing is measured."""
     boxed: Boxed | None = None
     """None: no packet of the node passes the box, and `shape` is all."""
+    known: list[Command] = []
+    """Make the server a permanent neighbour, once the link is shaped."""
+    joins: int = 1
+    """Networks that the node is on; more than one are joined into one interface."""
 
 
 class Delay(msgspec.Struct, frozen=True):

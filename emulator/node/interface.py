@@ -1,10 +1,12 @@
 """The counters of a container's network interface."""
 
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from ..errors import DeploymentError
 from ..shaping.box.rewiring import WIRE
+from ..shaping.joined_networks import PORT
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
 SAMPLING = 1.0
@@ -47,7 +49,21 @@ def device_bytes(device: str) -> int:
 
 
 def _counter(name: str) -> int:
-    return _number(f"{INTERFACE}/{name}")
+    return sum(_number(f"{folder}/{name}") for folder in _folders(INTERFACE))
+
+
+@cache
+def _folders(interface: Path) -> tuple[str, ...]:
+    """Return the folders of the counters of this container's packets, once the link is shaped.
+
+    A bridge of joined networks counts received frames without their headers; its ports count them
+    whole. Behind the box all frames pass the TAP device that is `interface`.
+    """
+    devices = interface.parents[1]
+    ports = sorted(devices.glob(f"{PORT}[0-9]*"))
+    if not ports or (devices / WIRE).exists():
+        return (str(interface),)
+    return tuple(f"{port}/{interface.name}" for port in ports)
 
 
 def _number(path: str) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..codecs import Dense, refusal
 from ..learning.models import OwnModel
+from ..world.roles import EVALUATOR as EVALUATOR_ROLE
 from ..world.verbs import row
 from .model import Scenario
 from .timeouts import largest_at_the_cut
@@ -105,8 +106,10 @@ device, a push on its way to the server, and, for devices that wait for each oth
 received and as decoded. Few runs hold all four at once: in single runs with 40 devices and dense
 pushes of `mnist-mlp`, which no command repeats, the server held about 2 for each device."""
 
-PORTS = 1000
-"""Containers on one network: a Linux bridge has 1,023 ports, and a few go to the engine."""
+
+PORTS = 1023
+"""Ports of a Linux bridge (BR_PORT_BITS of the kernel's `net/bridge/br_private.h`); the engine
+takes none of them for itself."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,9 @@ class Demand:
     largest: int
     """Highest memory limit of a device, in bytes."""
     ports: int
-    """Ports on the network's bridge, one for each container."""
+    """Containers on the run's networks, with a port of a bridge each."""
+    bridges: int = 1
+    """Number of the run's networks, with a bridge each."""
     server_cores: int = 0
     """Cores for the passes of the server through layers of a cut model: one core, or none."""
     forked: int = 0
@@ -174,6 +179,7 @@ def demand(scenario: Scenario) -> Demand:
         largest=max(limits),
         forked=len(forked(scenario)),
         ports=len(devices) + beside_devices(scenario) + len(scenario.bottlenecks),
+        bridges=bridge_count(scenario),
         server_cores=1 if crossing else 0,
         kept=kept_versions(scenario) * model,
     )
@@ -204,6 +210,24 @@ def beside_devices(scenario: Scenario) -> int:
     """Return the number of containers beside those of devices and bottlenecks: the server, and the
     evaluator if it measures during the run."""
     return 1 if scenario.evaluate.later else 2
+
+
+def bridges(scenario: Scenario) -> dict[str, int]:
+    """Return for each node of `scenario` but the server the number of its bridge, from 0.
+
+    The server is on all bridges. With bottlenecks there is one: the members of a bottleneck reach
+    the server through their gateway, by routes within one network.
+    """
+    evaluator = [] if scenario.evaluate.later else [EVALUATOR_ROLE]
+    gateways, devices = scenario.bottlenecks, scenario.nodes
+    nodes = [*evaluator, *(each.name for each in gateways), *(each.name for each in devices)]
+    most = len(nodes) if scenario.bottlenecks else PORTS - 1
+    return {name: rank // most for rank, name in enumerate(nodes)}
+
+
+def bridge_count(scenario: Scenario) -> int:
+    """Return the number of bridges on which the nodes of `scenario` are."""
+    return 1 + max(bridges(scenario).values())
 
 
 def kept_versions(scenario: Scenario) -> int:

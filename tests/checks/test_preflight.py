@@ -26,7 +26,7 @@ from emulator.errors import HostError, PythonFileError, ScenarioError, unplaced
 from emulator.learning.models.own_model import OwnModel
 from emulator.machine import kernel
 from emulator.machine.host import Host
-from emulator.scenario import Scenario, load
+from emulator.scenario import Scenario, cores_and_memory, load
 from emulator.sweeps.studies import STUDIES, Entry, Study, play_study
 from tests.fakes.small_scenario import small
 from tests.fakes.typed_commands import Emulate
@@ -91,6 +91,12 @@ def _lacking(name: str, why: str, *overrides: str) -> Any:
 def _no_control(folder: Path, patch: pytest.MonkeyPatch) -> Scenario:
     patch.setattr(kernel, "congestion_refusal", lambda control: f"no {control} here")
     return small(overrides=("tcp={congestion: bbr}",))
+
+
+def _one_bridge(folder: Path, patch: pytest.MonkeyPatch) -> Scenario:
+    patch.setattr(cores_and_memory, "PORTS", 5)
+    street = "bottlenecks=[{name: street, up: {rate: 1mbit}, members: [one]}]"
+    return small(overrides=(street,))
 
 
 def _own_plugin(source: str, key: str = "codec") -> Any:
@@ -204,6 +210,7 @@ PROVOKED: dict[str, Provoked] = {
     "link_bounds": Provoked("is not from 100bit", ("server.link={up: {rate: 40bit}}",)),
     "congestion_control": Provoked("no bbr here", given=_no_control),
     "shortfalls": Provoked("available", host=Host("tiny", 2, 1, 1, "6.1")),
+    "full_tables": Provoked("needs 6 ports of one bridge", given=_one_bridge),
     "too_fast": Provoked("would be short of processor time", (FORTY,)),
     "small_devices": Provoked("as emulate model measured", given=_measured_model),
     "tight": Provoked("leaves room", ("devices=[{name: free, count: 200}]",)),

@@ -38,11 +38,11 @@ def check(file: ScenarioFile, on: str, no_code: bool, as_json: bool) -> None:
 
     The output has the resolved devices and links, the compute groups if there are any, the faults
     as compiled from the seed, for a cut model (`training.fully_connected`) both parts and the bytes
-    of an update, the demand for cores and memory beside the host's, the keys that the runtime
-    ignores, and each reason for which `emulate run` would refuse the scenario. Reasons that lie in
-    the Docker engine are shown by `emulate doctor` instead. The exit code is 2 if the file has
-    mistakes, which are listed with their places, or if no run begins as it is written, and 1 if
-    this host cannot carry the scenario.
+    of an update, the demand for cores, memory and entries of the kernel's tables beside the host's,
+    the keys that the runtime ignores, and each reason for which `emulate run` would refuse the
+    scenario. Reasons that lie in the Docker engine are shown by `emulate doctor` instead. The exit
+    code is 2 if the file has mistakes, which are listed with their places, or if no run begins as
+    it is written, and 1 if this host cannot carry the scenario.
 
     The Python files that FILE names run on this host, with your rights. With --no-code none runs:
     plugins are left out, a shipped model and shipped data stand for those that a function makes,
@@ -80,6 +80,8 @@ class _Checked:
     """Lower bound, in seconds, on the time until all devices have said hello."""
     dilation: dict[str, Any]
     """The dilation `needed`, the one `taken`, and the `source` of the former."""
+    limits: list[dict[str, Any]]
+    """Limits of the host's tables, with the entries that the scenario needs."""
     groups: "list[GroupRow]"
     traffic: "CutTraffic | None"
 
@@ -96,6 +98,7 @@ class _Checked:
             **({"groups": [row.plain() for row in groups]} if groups else {}),
             **({"cut": traffic.plain()} if traffic else {}),
             "demand": demand(self.scenario).plain(),
+            "limits": self.limits,
             "startup": self.startup,
             "dilation": self.dilation,
             "notes": _texts(found["docker"], "note"),
@@ -119,8 +122,9 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
     from ...checks.preflight import preflight
     from ...costs.cut_traffic import cut_traffic
     from ...costs.host_dilation import core_demand, with_dilation
+    from ...costs.host_limits import limits_of
     from ...machine.host import Host
-    from ...scenario import load_without_code
+    from ...scenario import demand, load_without_code
     from ...scenario.cores_and_memory import startup_time
     from ...scenario.unkept import unkept
     from .overview_tables import group_rows
@@ -141,7 +145,8 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
             runtime: (*(e for e in those if not issubclass(e.raises, DataError)), *unchecked)
             for runtime, those in found.items()
         }
-    needed = cores.needed(host.cores)
+    needed, devices = cores.needed(host.cores), len(scenario.nodes)
+    others = demand(scenario).ports - devices
     return _Checked(
         scenario,
         host,
@@ -150,6 +155,7 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
         ignored={runtime: unkept(scenario, runtime) for runtime in ON},
         startup=startup_time(played, host.cores),
         dilation={"needed": needed, "taken": played.dilation, "source": cores.source},
+        limits=[limit.plain(devices, others) for limit in limits_of(scenario)],
         groups=group_rows(scenario),
         traffic=cut_traffic(scenario),
     )
@@ -184,7 +190,8 @@ def _show(checked: _Checked, on: str) -> None:
     made += [cut_table(traffic)] if traffic else []
     if on == "docker":
         wanted, disk = demand(scenario), disk_usage(".").free
-        made.append(demand_table(wanted, checked.host, disk, checked.startup, checked.dilation))
+        there = checked.host, checked.limits, disk
+        made.append(demand_table(wanted, *there, checked.startup, checked.dilation))
     print_overview(scenario, overview(scenario), made, findings[on], findings[other])
     delayed, rated = _shaped(scenario)
     if on == "docker" and delayed:

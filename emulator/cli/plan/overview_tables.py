@@ -15,7 +15,7 @@ from ...errors import counted
 from ...machine.host import Host
 from ...scenario import Scenario
 from ...scenario.algorithms import flow
-from ...scenario.cores_and_memory import BOOT, ENGINE, FORKED_BOOT, PORTS, Demand
+from ...scenario.cores_and_memory import BOOT, ENGINE, FORKED_BOOT, Demand
 from ...scenario.overview import (
     BottleneckRow,
     DeviceRow,
@@ -241,13 +241,18 @@ def _more(rows: Sequence[Any]) -> str:
 
 
 def demand_table(
-    wanted: Demand, host: Host, disk: float, startup: float, dilation: Mapping[str, Any]
+    wanted: Demand,
+    host: Host,
+    limits: Iterable[Mapping[str, Any]],
+    disk: float,
+    startup: float,
+    dilation: Mapping[str, Any],
 ) -> Table:
     """Return a table of the containers' demand beside the host's resources.
 
-    `disk`: bytes that are free where runs are written. `startup`: a lower bound, in seconds, on the
-    time until all devices have said hello. `dilation` has the `needed` and the `taken` one, and the
-    `source` of the former.
+    `limits`: those of the host's tables, as `HostLimit.plain` writes them. `disk`: bytes that are
+    free where runs are written. `startup`: a lower bound, in seconds, on the time until all devices
+    have said hello. `dilation` has the `needed` and the `taken` one, and the former's `source`.
     """
     made = table("", "needed", "this host has", title="demand")
     free = f", {counted(wanted.unlimited, 'device')} without a quota" if wanted.unlimited else ""
@@ -262,7 +267,9 @@ def demand_table(
         f"devices {_gib(wanted.limits)} together",
         "",
     )
-    made.add_row("bridge ports", str(wanted.ports), str(PORTS))
+    for limit in limits:
+        used = f", {limit['used']:,} in use" if limit["used"] else ""
+        made.add_row(limit["name"], f"{limit['needed']:,}", f"{limit['limit']:,}{used}")
     if wanted.kept:
         kept = f"{amount(wanted.kept)} for versions that are measured after the run"
         made.add_row("disk", kept, f"{amount(disk)} free here")

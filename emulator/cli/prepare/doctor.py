@@ -12,6 +12,7 @@ from ..options import JSON_OPTION
 from ..output import emit
 
 if TYPE_CHECKING:
+    from ...costs.host_limits import HostLimit
     from ...machine.host import Host
     from ...runtimes.docker.engine.probing import Probed
     from ...shaping.features import Features
@@ -33,6 +34,8 @@ class Diagnosis:
     remedy: str = ""
     optional: bool = False
     """Whether runs work without `what`."""
+    devices: int | None = None
+    """Number of devices that a limit of this host carries; None: the finding is about no limit."""
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -40,11 +43,37 @@ class Diagnosis:
 
 def examine() -> list[Diagnosis]:
     """Return the findings of every check, also after a failed check."""
+    from ...costs.host_limits import host_limits
     from ...learning.datasets import DATASETS
     from ...machine.host import Host
 
+    host = Host.here()
     data = (_data(name) for name in DATASETS)
-    return [_host(Host.here()), _tensorflow(), *data, *_engine()]
+    engine, addresses = _engine()
+    limits = capacity(host, [*host_limits(), *addresses])
+    return [_host(host), _tensorflow(), *data, *engine, *limits]
+
+
+def capacity(host: "Host", limits: "Iterable[HostLimit]") -> list[Diagnosis]:
+    """Return for each of the `limits`, and for the memory of `host`, how many devices it carries,
+    and the remedy for each that gives way before the memory; the first to give way comes first."""
+    from ...costs.host_limits import MEBI, MEMORY, HostLimit
+    from ...machine.kernel_tables import Supply
+
+    memory = HostLimit(MEMORY, Supply(host.available // MEBI))
+    found = sorted([memory, *limits], key=lambda limit: limit.devices)
+    return [
+        Diagnosis(
+            "capacity",
+            limit.devices > 0,
+            f"{limit.devices:,} devices by {limit.need.name}{', which gives way first' * first}: "
+            f"{limit.need.device} each of {limit.need.words}, of which there are {limit.words()}",
+            limit.remedy(memory.devices) if limit.devices < memory.devices else "",
+            optional=True,
+            devices=limit.devices,
+        )
+        for limit, first in zip(found, [True, *[False] * len(found)], strict=False)
+    ]
 
 
 def _host(host: "Host") -> Diagnosis:
@@ -78,7 +107,8 @@ def _data(name: str) -> Diagnosis:
     return Diagnosis("data", True, sizes, optional=name != NEEDED)
 
 
-def _engine() -> list[Diagnosis]:
+def _engine() -> "tuple[list[Diagnosis], list[HostLimit]]":
+    """Return the findings about the engine, and its limit of addresses, if it has any."""
     from ...machine.host import lacks_containers
     from ...runtimes.docker.engine import client, owners
     from ...runtimes.docker.engine.endpoint import endpoint
@@ -89,9 +119,23 @@ def _engine() -> list[Diagnosis]:
             version = engine.version()["Version"]
             left = sum(owner.dead for owner in owners.owners(engine))
     except EmulatorError as error:
-        return [Diagnosis("engine", False, str(error), optional=bool(lacks_containers()))]
+        return [Diagnosis("engine", False, str(error), optional=bool(lacks_containers()))], []
     sound = Diagnosis("engine", True, f"Docker {version} at {endpoint()}")
-    return [sound, *_image(engine), _tcp(), _leftovers(left)]
+    network, addresses = _addresses(engine)
+    found = [sound, *_image(engine), *network, _tcp(), _leftovers(left)]
+    return found, addresses
+
+
+def _addresses(client: Any) -> "tuple[list[Diagnosis], list[HostLimit]]":
+    """Return the limit of addresses, or a finding if the engine has no addresses for a network."""
+    from ...costs.host_limits import ADDRESSES, HostLimit
+    from ...machine.kernel_tables import Supply
+    from ...runtimes.docker.engine import probing
+
+    try:
+        return [], [HostLimit(ADDRESSES, Supply(probing.addresses_given(client)))]
+    except EmulatorError as error:
+        return [Diagnosis("network", False, str(error))], []
 
 
 def _image(client: Any) -> list[Diagnosis]:
@@ -177,8 +221,9 @@ def doctor(as_json: bool) -> None:
     """Check whether this machine has everything that a run needs, and name the remedies.
 
     The checks look at memory, TensorFlow, the data sets, the Docker engine, the image, the kernel's
-    means of shaping links, the limits that the engine sets, and containers left by dead runs. The
-    exit code is 1 if a run could not be played.
+    means of shaping links, the limits that the engine sets, containers left by dead runs, and how
+    many devices the memory and the tables of this host carry, the first to give way first. The exit
+    code is 1 if a run could not be played.
     """
     findings = examine()
     emit(as_json, [finding.plain() for finding in findings], lambda: _print(findings))

@@ -5,6 +5,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
+from ...shaping import joined_networks
 from ...shaping.command import Command, apply
 from ...transport.wake_up import wake_queues
 from ...world.links import reshaping
@@ -81,9 +82,13 @@ class PartPowers:
 
     def shape(self) -> None:
         """Make the container's network the near end of the node's link. Raises DeploymentError."""
+        if self._node.network.joins > 1:
+            joined_networks.join(self._node.network.joins)
         apply(self._node.network.shape)
         if self._box is not None:
             self._box.attach()
+        if known := self._node.network.known:
+            apply(known)
 
     # -- the part's life -----------------------------------------------------------------------
 

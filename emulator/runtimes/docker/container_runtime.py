@@ -125,7 +125,7 @@ class DockerRuntime:
             self._world = self._world.with_ways(launcher.create_network_with_addresses())
             launcher.take(self._world)
         else:
-            launcher.create_network()
+            launcher.create_networks()
         if self._box is not None:
             self._start_box(launcher, self._box)
         if self._world.configs.forked:
@@ -140,7 +140,7 @@ class DockerRuntime:
         for gateway in self._world.gateways:
             launcher.finish(launcher.start, gateway)
             self._stdio.listen(gateway)
-        self._world.write_nodes(launcher.server_address())
+        self._world.write_nodes(launcher.server_addresses())
         gathering = launcher.gathering()
         self._waves = Waves(gathering, launcher.start, members(self._world.output / HELLOS))
         # Devices boot with the whole host, and have their quotas from the run's zero. The timeline

@@ -1,4 +1,4 @@
-"""Creates the network of a run, and starts the containers on it."""
+"""Creates the networks of a run, and starts the containers on it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +11,7 @@ from docker.errors import APIError, NotFound
 
 from ...runs.folder import RunFolder
 from ...scenario import Device
+from ...scenario.cores_and_memory import bridge_count, bridges
 from ...world.roles import SERVER
 from .configs import spec
 from .configs.container_settings import Prepared
@@ -20,7 +21,7 @@ from .engine.cleanup import labels
 from .engine.client import refusals
 from .engine.exits import Exits
 from .engine.stdio import Stdio
-from .network.ways import addresses
+from .network.ways import addresses, subnet
 from .start_waves import Gathering
 
 P = ParamSpec("P")
@@ -39,7 +40,9 @@ class Launcher:
         self._client, self._folder, self._world = client, folder, world
         self._clock = world.configs.clock
         self._stdio, self._exits = stdio, exits
-        self._network = spec.name(folder.run, "wan")
+        self._bridges = bridges(world.scenario)
+        numbers = range(bridge_count(world.scenario))
+        self._networks = [spec.network_name(folder.run, number) for number in numbers]
         self._devices = {device.name: device for device in world.scenario.nodes}
         self._server: Any = None
         self._calls = ThreadPoolExecutor(1)
@@ -64,11 +67,13 @@ class Launcher:
         """Wait for the call of `finish` that is under way, if a signal has left one."""
         self._calls.shutdown(cancel_futures=True)
 
-    def create_network(self) -> None:
-        """Create the network. Raises DeploymentError if its subnet has no room for all nodes."""
-        with refusals("making the run's network"):
-            subnet = _subnet(self._create_network())
-        addresses(subnet, self._world.nodes)
+    def create_networks(self) -> None:
+        """Create the networks. Raises DeploymentError if a subnet has no room for its nodes."""
+        for number, network in enumerate(self._networks):
+            with refusals("making the run's network"):
+                given = subnet(self._create_network(network))
+            nodes = [node for node, own in self._bridges.items() if own == number]
+            addresses(given, [SERVER, *nodes])
 
     def create_network_with_addresses(self) -> Mapping[str, str]:
         """Create a network on which containers have the addresses returned, by node.
@@ -79,25 +84,25 @@ class Launcher:
         """
         for left in reversed(range(SUBNETS)):
             with refusals("making the run's network"):
-                first = self._create_network()
-                subnet = _subnet(first)
+                first = self._create_network(self._networks[0])
+                given = subnet(first)
                 first.remove()
                 try:
-                    self._create_network(subnet)
+                    self._create_network(self._networks[0], given)
                 except APIError as error:
                     if "overlaps" not in str(error) or not left:
                         raise
                     continue
             break
-        return addresses(subnet, self._world.nodes)
+        return addresses(given, self._world.nodes)
 
     def take(self, world: Prepared) -> None:
         """Start the containers of `world` from here on."""
         self._world = world
 
-    def _create_network(self, subnet: str | None = None) -> Any:
-        options = spec.network(self._network, self._labels(SERVER), subnet)
-        with self._making(self._network):
+    def _create_network(self, name: str, subnet: str | None = None) -> Any:
+        options = spec.network(name, self._labels(SERVER), subnet)
+        with self._making(name):
             return self.finish(self._client.networks.create, **options)
 
     def start_box(self) -> None:
@@ -142,6 +147,9 @@ class Launcher:
         with refusals(f"starting {node}"):
             with self._making(spec.name(self._folder.run, node)):
                 container = self._client.containers.create(**spec.container(wanted))
+            if node == SERVER:
+                for network in self._networks[1:]:
+                    self._client.api.connect_container_to_network(str(container.id), network)
             if self._ending:
                 return self._clock.now()
             # attached before the start, so that no output is missed
@@ -152,12 +160,14 @@ class Launcher:
             self._server = container
         return self._clock.now()
 
-    def server_address(self) -> str:
-        """Return the address of the server, which must have started, on the run's network."""
+    def server_addresses(self) -> Mapping[str, str]:
+        """Return for each other node the address of the server, which must have started, on the
+        node's network."""
         with refusals("looking up the server's address"):
             self._server.reload()
         networks: dict[str, Any] = self._server.attrs["NetworkSettings"]["Networks"]
-        return str(networks[self._network]["IPAddress"])
+        own = [str(networks[network]["IPAddress"]) for network in self._networks]
+        return {node: own[number] for node, number in self._bridges.items()}
 
     def gathering(self) -> Gathering:
         """Return the order in which all nodes but the server start, and how many at once.
@@ -183,15 +193,10 @@ class Launcher:
         device: Device | None = self._devices.get(node)
         role = "bottleneck" if node in self._world.gateways else node
         marks = self._labels("device", node) if device else self._labels(role)
-        return self._world.container(node, self._network, marks, device)
+        network = self._networks[self._bridges.get(node, 0)]
+        return self._world.container(node, network, marks, device)
 
     def _labels(self, role: str, device: str = "") -> dict[str, str]:
         folder, name = self._folder, self._world.scenario.name
         path, lock = str(folder.path), str(owners.place(folder.run))
         return labels(folder.run, name, path, lock, role, device)
-
-
-def _subnet(network: Any) -> str:
-    """Return the subnet that the engine has given to `network`."""
-    network.reload()
-    return str(network.attrs["IPAM"]["Config"][0]["Subnet"])

@@ -8,6 +8,7 @@ from emulator.checks import this_host
 from emulator.cli.plan import check
 from emulator.cli.plan.overview_tables import spans
 from emulator.errors import HostError
+from emulator.scenario import cores_and_memory
 from tests.fakes.typed_commands import Emulate, scenario
 
 
@@ -227,12 +228,23 @@ def test_data_that_is_missing(emulate: Emulate, tmp_path: Path) -> None:
         ("devices[0].profile={cpu: 99900%}", 1, "devices[0].profile.cpu: 99900% is more than"),
         ("server.link={up: {rate: 40bit}}", 2, "server.link.up.rate: 40bit is not from 100bit to"),
         ("devices[1].link={down: {rate: 100gbit}}", 2, "devices[1].link.down.rate: 100gbit is not"),
-        ("devices[0].count=1001", 2, "network: 1,004 containers need a port each"),
+        (
+            "bottlenecks=[{name: street, up: {rate: 1mbit}, members: [near]}]",
+            1,
+            "ports: the run needs 7 ports of one bridge, and this host has 6: leave out the",
+        ),
     ],
 )
 def test_what_containers_refuse(
-    emulate: Emulate, tmp_path: Path, data: None, override: str, code: int, why: str
+    emulate: Emulate,
+    tmp_path: Path,
+    data: None,
+    monkeypatch: pytest.MonkeyPatch,
+    override: str,
+    code: int,
+    why: str,
 ) -> None:
+    monkeypatch.setattr(cores_and_memory, "PORTS", 6)
     for command in ("check", "run"):
         result = emulate(command, scenario(tmp_path), "--set", override)
         assert result.code == code

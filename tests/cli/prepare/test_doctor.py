@@ -17,14 +17,18 @@ def test_the_doctor_says_what_is_missing_and_how_to_get_it(emulate: Emulate) -> 
     assert "note data       digits is not here" in result.out
     assert "MISS engine     no Docker engine answers" in result.out
     rows = emulate("doctor", "--json").json
-    assert {row["what"] for row in rows} == {"host", "tensorflow", "data", "engine"}
-    assert all(row.keys() == {"what", "ok", "found", "remedy", "optional"} for row in rows)
+    assert {row["what"] for row in rows} == {"host", "tensorflow", "data", "engine", "capacity"}
+    assert all(
+        row.keys() == {"what", "ok", "found", "remedy", "optional", "devices"} for row in rows
+    )
+    carried = [row["devices"] for row in rows if row["what"] == "capacity"]
+    assert carried == sorted(carried) and len(carried) > 1
 
 
 def test_a_machine_that_has_it_all(
     emulate: Emulate, data: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "_engine", list)
+    monkeypatch.setattr(doctor, "_engine", lambda: ([], []))
     result = emulate("doctor")
     assert result.code == 0
     assert "MISS" not in result.out
@@ -36,7 +40,7 @@ def test_a_machine_that_is_full(
 ) -> None:
     full = Host("here", 2, 4 << 30, 1 << 30, "6.1")
     monkeypatch.setattr(Host, "here", lambda: full)
-    monkeypatch.setattr(doctor, "_engine", list)
+    monkeypatch.setattr(doctor, "_engine", lambda: ([], []))
     result = emulate("doctor")
     assert result.code == 1
     assert "1.0 of 4.0 GiB of memory free" in result.out

@@ -23,6 +23,7 @@ from ....node.config import (
 )
 from ....node.link.access_link import held, reshaping_of
 from ....scenario import Device, Scenario
+from ....scenario.cores_and_memory import bridge_count
 from ....scenario.sections.devices import Bottleneck
 from ....scenario.timeline.link_changes import reshaped_links, start_draw
 from ....scenario.timeouts import answer_timeout, slowest_exchange
@@ -38,6 +39,7 @@ from ....world.links.link_course import link_at
 from ....world.links.reshaping import plain, plain_side, reshaped
 from ....world.roles import EVALUATOR, SERVER
 from ....world.verbs import Setting
+from ..network import neighbours
 from ..network.ways import Ways
 
 
@@ -129,7 +131,7 @@ class NodeConfigs:
             prior=self.priors.get(device.name),
         )
         beyond = self._towards_server(device.name)
-        return self._node(device.name, part, link, beyond, device.memory)
+        return self._node(device.name, part, link, beyond, device.memory, address)
 
     @cached_property
     def _receivers(self) -> list[Side]:
@@ -160,7 +162,8 @@ class NodeConfigs:
         # it pulls the whole model, of which devices may pull a part
         whole = max(self.model_bytes, self._whole_bytes)
         connection = self._connection(EVALUATOR, address, Link(), whole)
-        return self._node(EVALUATOR, self._evaluator_role(connection), Link())
+        part = self._evaluator_role(connection)
+        return self._node(EVALUATOR, part, Link(), address=address)
 
     def _evaluator_role(self, connection: ServerAddress) -> EvaluatorRole:
         worker = self.plan.worker
@@ -173,9 +176,10 @@ class NodeConfigs:
         link: Link,
         beyond: Iterable[Side] = (),
         memory: int | None = None,
+        address: str = "",
     ) -> NodeConfig:
         """Add to `part` the commands that shape `link`; `beyond` are the receiving ends, `memory`
-        is a device's limit.
+        is a device's limit, `address` is the server's.
 
         The kernel counts in real time, the part and its supervisor in emulated seconds.
         """
@@ -189,7 +193,13 @@ class NodeConfigs:
         beyond = [dilated_side(side, dilation) for side in ends]
         shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
-            shape=[*self.ways.routes(name), *([] if name in self.boxed else shaped)],
+            shape=[
+                *(neighbours.take_address() if name == SERVER else []),
+                *self.ways.routes(name),
+                *([] if name in self.boxed else shaped),
+            ],
+            # the next on the way of a bottleneck's member is its gateway
+            known=[] if name in self.ways.gateways else neighbours.know_server(address),
             boxed=self._boxed(emulated, ends, changing) if name in self.boxed else None,
             sever=access.sever(link, self.backend) if cuts else [],
             mend=(
@@ -203,6 +213,7 @@ class NodeConfigs:
                 else None
             ),
             measured=self._measured(name, self._path(name, own)),
+            joins=bridge_count(self.scenario) if name == SERVER else 1,
         )
         booted, forked = self.incarnations.get(name, 0), name in self.forked
         return NodeConfig(name, self.user, part, network, booted, forked, memory, dilation)

@@ -62,7 +62,7 @@ def lay_down(scenario: Scenario, path: Path, file: Path | None = None) -> Backen
             tell=lambda step: None,
         ).by_hand()
         world.write_server(GATHERING)
-        world.write_nodes(SERVER)
+        world.write_nodes(dict.fromkeys(world.nodes, SERVER))
         shutil.copytree(graph, folder.work / "graph")
         with replacing(path / _SCENARIO) as sink:
             sink.write(dump(scenario).encode())

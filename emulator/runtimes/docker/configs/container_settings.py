@@ -100,12 +100,12 @@ class Prepared:
             shutil.copyfile(initial, self._initial)
         self._write(SERVER, self.configs.server(gathering))
 
-    def write_nodes(self, address: str) -> None:
-        """Write the configurations of the other nodes; they connect to the server's `address`."""
+    def write_nodes(self, addresses: Mapping[str, str]) -> None:
+        """Write the configurations of the other nodes; `addresses` has the server's for each."""
         if self.configs.plan.evaluator is not None:
-            self._write(EVALUATOR, self.configs.evaluator(address))
+            self._write(EVALUATOR, self.configs.evaluator(addresses[EVALUATOR]))
         for device in self.scenario.nodes:
-            self._write(device.name, self.configs.device(device, address))
+            self._write(device.name, self.configs.device(device, addresses[device.name]))
 
     def write_gateways(self) -> None:
         """Write the configurations of the gateways; the addresses of all nodes must be known."""

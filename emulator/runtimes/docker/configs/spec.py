@@ -121,6 +121,11 @@ def name(run: str, node: str) -> str:
     return f"emulate-{run}-{node}"
 
 
+def network_name(run: str, number: int) -> str:
+    """Return the engine's name for the network of the bridge `number` of `run`, counted from 0."""
+    return name(run, f"wan-{number + 1}" if number else "wan")
+
+
 def box_volume(run: str, labels: dict[str, str]) -> dict[str, Any]:
     """Return keyword arguments for `docker.volumes.create`: the folder of the box's socket.
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ....costs.host_limits import OWN_FILES
 from ....scenario import Scenario, Timed
 from ....scenario.sections.devices import MEMORY
 from ....world.verbs import row
@@ -31,10 +32,6 @@ BOX_FILES = 4
 """Files that the box opens for a link: two TAP devices, a netlink socket and a connection."""
 SERVER_FILES = 2
 """Files that the server opens for a device: libzmq's socket and a duplicate."""
-CONDUCTOR_FILES = 3
-"""Files that the conductor opens for a node: its log, its output, and a call to the engine."""
-OWN_FILES = 64
-"""Files that a process opens for itself, at most."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +106,6 @@ def files_needed(devices: int, links: int) -> int:
     `links`: number of links that pass the box. The evaluator is a peer of the server, too.
     """
     return OWN_FILES + max(SERVER_FILES * (devices + 1), BOX_FILES * links)
-
-
-def conductor_files_needed(nodes: int) -> int:
-    """Return the files that the process that conducts a run of so many `nodes` opens, at most."""
-    return OWN_FILES + CONDUCTOR_FILES * nodes
 
 
 def _needs(scenario: Scenario, timeline: Iterable[Timed]) -> Iterator[str]:

@@ -13,13 +13,15 @@ import requests
 from docker import DockerClient
 from docker.errors import APIError, DockerException
 
+from ....costs.host_limits import FILES, HostLimit
 from ....errors import DeploymentError, HostError
 from ....machine.cache import cache
 from ....machine.kernel import raise_limit
+from ....machine.kernel_tables import Supply
 from ....node import config
 from ....runs.folder import new_id
 from ....scenario import Device, Scenario, Timed
-from ....scenario.cores_and_memory import LEAST_FORKS, forked
+from ....scenario.cores_and_memory import LEAST_FORKS, beside_devices, forked
 from ....scenario.sections.devices import MEMORY
 from ....scenario.timeline.link_changes import reshaped_links
 from ....shaping.backend import Backend, Delay, choose
@@ -29,6 +31,7 @@ from ....world.verbs import row
 from ..configs import boxed_nodes, spec
 from ..configs.container_settings import NOBODY, Means
 from ..configs.spec import Container
+from ..network.ways import room, subnet
 from .cleanup import LOCK, ROLE, RUN, clean_up
 from .client import finished, refusals
 from .endpoint import endpoint
@@ -36,7 +39,6 @@ from .engine_traits import (
     OTHER,
     Lack,
     broken,
-    conductor_files_needed,
     files_needed,
     lacks,
     unlimited,
@@ -255,18 +257,28 @@ def forks_refused(client: DockerClient, image: str) -> str:
     return words or ("its trial failed" if failed else "")
 
 
+def addresses_given(client: DockerClient) -> int:
+    """Return how many containers have addresses on a network that the engine makes now.
+
+    Raises DeploymentError with the remedy if the engine has no range of addresses left.
+    """
+    run = new_id()
+    marks = {RUN: run, LOCK: str(place(run)), ROLE: "probe"}
+    with owned(run), refusals("making a network"):
+        try:
+            options = spec.network(spec.name(run, "wan"), marks)
+            return room(subnet(finished(client.networks.create, **options)))
+        finally:
+            clean_up(client, run)
+
+
 def _raise_own_limit(scenario: Scenario) -> None:
     """Let this process open as many files as it may. Raises HostError if a run of `scenario` needs
     more."""
-    apart = 3  # the server, the evaluator and the box
-    needed = conductor_files_needed(len(scenario.nodes) + len(scenario.bottlenecks) + apart)
-    given = raise_limit()
-    if given < needed:
-        raise HostError(
-            f"this process opens up to {needed:,} files to conduct this run, and may open "
-            f"{given:,}: raise its hard limit (`ulimit -Hn`, LimitNOFILE of a service), or use "
-            "fewer devices"
-        )
+    limit = HostLimit(FILES, Supply(raise_limit()))
+    others = beside_devices(scenario) + len(scenario.bottlenecks)
+    if short := limit.shortage(len(scenario.nodes), others):
+        raise HostError(short)
 
 
 def _files_given(client: DockerClient, image: str, needed: int, usual: int) -> int:

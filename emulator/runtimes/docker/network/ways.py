@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network
 from itertools import islice
+from typing import Any
 
 from ....errors import DeploymentError
 from ....shaping import gateway
@@ -42,6 +43,18 @@ class Ways:
         if node not in self.gateways:
             return []
         return [gateway.route(self.addresses[SERVER], self.addresses[self.gateways[node]])]
+
+
+def subnet(network: Any) -> str:
+    """Return the subnet that the engine has given to `network`."""
+    network.reload()
+    return str(network.attrs["IPAM"]["Config"][0]["Subnet"])
+
+
+def room(subnet: str) -> int:
+    """Return the number of containers that have addresses in `subnet`."""
+    ends = 2  # the network's own address, and that of a broadcast
+    return IPv4Network(subnet).num_addresses - ends - _TAKEN
 
 
 def addresses(subnet: str, nodes: Iterable[str]) -> dict[str, str]:

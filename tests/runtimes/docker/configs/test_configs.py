@@ -11,7 +11,9 @@ from emulator.node import config
 from emulator.node.config import Boxed, NodeConfig, WorkerRole
 from emulator.runs import planning
 from emulator.runtimes.docker.configs import NodeConfigs
-from emulator.scenario import Scenario, loads
+from emulator.runtimes.docker.network import neighbours
+from emulator.runtimes.docker.network.ways import Ways
+from emulator.scenario import Scenario, cores_and_memory, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
@@ -260,15 +262,41 @@ def test_each_node_is_told_how_to_shape_itself(backend: Backend) -> None:
     links = [SCENARIO.server.link, NEAR.link, FAR.link, Link()]
     nodes = [made.server(), made.device(NEAR, "x"), made.device(FAR, "x"), made.evaluator("x")]
     for node, link in zip(nodes, links, strict=True):
-        assert node.network.shape == access.shape(link, backend)
+        own = neighbours.take_address() if node.name == "server" else []
+        assert node.network.shape == own + access.shape(link, backend)
         assert node.network.sever == access.sever(link, backend)
         assert node.network.mend == access.mend(link, backend)
         assert node.user == 65534
 
 
+def test_the_server_is_a_permanent_neighbour_of_all_that_know_its_address() -> None:
+    made = configs()
+    (known,) = made.device(NEAR, "10.9.0.2").network.known
+    (taken,) = neighbours.take_address()
+    ethernet = str(taken).split()[-1]
+    assert str(known) == f"ip neigh replace 10.9.0.2 lladdr {ethernet} dev eth0 nud permanent"
+    assert made.evaluator("10.9.0.2").network.known == [known]
+    assert made.server().network.shape[0] == taken
+    # a name is resolved later, and the member of a bottleneck has its gateway as neighbour
+    assert made.device(NEAR, "server").network.known == []
+    behind = replace(
+        made, ways=Ways({FAR.name: "street"}, {"server": "10.9.0.2", "street": "10.9.0.9"})
+    )
+    assert behind.device(FAR, "10.9.0.2").network.known == []
+
+
+def test_the_server_joins_as_many_networks_as_there_are_bridges(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert configs().server().network.joins == 1
+    monkeypatch.setattr(cores_and_memory, "PORTS", 3)
+    assert configs().server().network.joins == 2
+    assert configs().device(NEAR, "x").network.joins == 1
+
+
 def test_what_is_sent_fits_the_links_that_it_passes() -> None:
     made = configs(text=TEXT.replace("down: {rate: 8mbit", "down: {rate: 80mbit"))
-    assert str(made.server().network.shape[0]) == "ip link set dev eth0 gso_max_segs 14"
+    assert str(made.server().network.shape[1]) == "ip link set dev eth0 gso_max_segs 14"
     slow = configs(text=TEXT.replace("down: {rate: 1gbit", "down: {rate: 40mbit"))
     assert "ip link set dev eth0 gso_max_segs 7" in map(str, slow.device(NEAR, "x").network.shape)
 

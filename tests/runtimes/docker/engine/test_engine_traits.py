@@ -369,7 +369,7 @@ def test_the_conductor_raises_its_own_limit_of_open_files_or_refuses(
     client: Any = Engine(files=1 << 20)
     probing.means_for(client, "image", fleet(count), ())
     assert limits[-1] == (most, most)
-    words = rf"opens up to {most + 3:,} files to conduct .* may open {most:,}: .* fewer devices"
+    words = rf"files: the run needs {most + 3:,} open files .* has {most:,}: raise its hard limit"
     limits[:] = [(256, most)]
     with pytest.raises(HostError, match=words):
         probing.means_for(client, "image", fleet(count + 1), ())

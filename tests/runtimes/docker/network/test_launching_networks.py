@@ -1,4 +1,4 @@
-"""The network of a run with bottlenecks, while other runs make theirs."""
+"""The networks of a run, while other runs make theirs."""
 
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -16,8 +16,10 @@ class Networks:
 
     def __init__(self, taken: int) -> None:
         self.taken, self.made = taken, 0
+        self.names: list[str] = []
 
-    def create(self, ipam: Any = None, **options: Any) -> SimpleNamespace:
+    def create(self, name: str, ipam: Any = None, **options: Any) -> SimpleNamespace:
+        self.names.append(name)
         if ipam is not None and self.taken:
             self.taken -= 1
             raise APIError("Pool overlaps with other one on this address space")
@@ -32,7 +34,8 @@ def _launcher(taken: int) -> Launcher:
     folder = SimpleNamespace(run="20260101-000000-abcdef", path="/x", name="x")
     made.__dict__ |= {
         "_client": SimpleNamespace(networks=Networks(taken)),
-        "_network": "wan",
+        "_networks": ["wan"],
+        "_bridges": {},
         "_world": world,
         "_folder": folder,
         "unanswered": set(),
@@ -52,8 +55,32 @@ def test_an_engine_that_gives_every_subnet_away_is_named() -> None:
 
 def test_a_subnet_without_room_for_all_nodes_is_refused_before_any_starts() -> None:
     made = _launcher(0)
-    made._world.nodes[:] = map(str, range(253))
-    made.create_network()
-    made._world.nodes.append("more")
+    made._bridges.update(dict.fromkeys(map(str, range(252)), 0))
+    made.create_networks()
+    made._bridges["more"] = 0
     with pytest.raises(DeploymentError, match="addresses for 253 of 254 containers: set a larger"):
-        made.create_network()
+        made.create_networks()
+
+
+def test_each_bridge_is_a_network_s_with_room_for_its_own_nodes() -> None:
+    made = _launcher(0)
+    made.__dict__["_networks"] = ["wan", "wan-2"]
+    made._bridges.update({str(number): number // 252 for number in range(504)})
+    made.create_networks()
+    assert made._client.networks.names == ["wan", "wan-2"]
+
+
+def test_each_node_is_told_the_address_of_the_server_on_its_own_network() -> None:
+    made = _launcher(0)
+    there = {"wan": {"IPAddress": "10.9.1.2"}, "wan-2": {"IPAddress": "10.9.2.2"}}
+    attrs = {"NetworkSettings": {"Networks": there}}
+    made.__dict__ |= {
+        "_networks": ["wan", "wan-2"],
+        "_bridges": {"evaluator": 0, "home-0": 0, "home-1": 1},
+        "_server": SimpleNamespace(attrs=attrs, reload=lambda: None),
+    }
+    assert made.server_addresses() == {
+        "evaluator": "10.9.1.2",
+        "home-0": "10.9.1.2",
+        "home-1": "10.9.2.2",
+    }

@@ -44,7 +44,7 @@ def test_members_and_server_meet_at_the_gateway_and_others_do_not() -> None:
     made = shared()
     near, far = made.scenario.nodes
     assert made.device(far, "x").network.shape[0] == there
-    assert made.server().network.shape[0] == back
+    assert made.server().network.shape[1] == back
     for node in (made.device(near, "x"), made.evaluator("x")):
         assert not [each for each in node.network.shape if "route" in str(each)]
 
