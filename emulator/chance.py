@@ -44,7 +44,7 @@ class CompactRandom:
     share is seeded anew with `name` and skips the numbers drawn so far.
     """
 
-    FIRST: ClassVar = 8
+    FIRST: ClassVar = 4
     """Numbers kept at the first draw. Later blocks are as long as all blocks before them, so that
     seeding and skipping take O(1) for each number, amortised."""
     MOST: ClassVar = 256
