@@ -7,8 +7,10 @@ given. This module holds the name of every stream. A name is the seed of a `nump
 """
 
 import hashlib
+from array import array
+from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +24,77 @@ def stream(name: str) -> "np.random.Generator":
     import numpy as np  # absent where packets are delayed, and a third of that process's memory
 
     return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
+
+
+class Dice(Protocol):
+    """A `random.Random`, or a `CompactRandom`: the draws that laws of durations make."""
+
+    def expovariate(self, lambd: float, /) -> float: ...
+    def gauss(self, mu: float, sigma: float, /) -> float: ...
+    def lognormvariate(self, mu: float, sigma: float, /) -> float: ...
+    def uniform(self, a: float, b: float, /) -> float: ...
+    def weibullvariate(self, alpha: float, beta: float, /) -> float: ...
+
+
+class CompactRandom:
+    """A stream with the numbers of `Random(name)`, small while few numbers are drawn.
+
+    A `Random` takes 2.9 kB; of a million devices each has a stream, and most draw a few numbers. So
+    a stream keeps its next few numbers only. When they are used up, one generator that all streams
+    share is seeded anew with `name` and skips the numbers drawn so far.
+    """
+
+    FIRST: ClassVar = 4
+    """Numbers kept at the first draw. Later blocks are as long as all blocks before them, so that
+    seeding and skipping take O(1) for each number, amortised."""
+    MOST: ClassVar = 256
+    """Numbers after which the stream has a generator of its own: the next block would be larger."""
+
+    __slots__ = ("_ahead", "_made", "_name", "_own", "gauss_next")
+
+    def __init__(self, name: str) -> None:
+        """Nothing is seeded before the first draw."""
+        self._name = name
+        self._ahead = array("d")  # the next numbers in reverse
+        self._made = 0  # numbers in all blocks so far
+        self._own: Random | None = None
+        self.gauss_next: float | None = None
+        """The second number of a pair of `gauss`, which `Random.gauss` keeps here."""
+
+    def random(self) -> float:
+        """Return the next number in [0, 1)."""
+        if self._ahead:
+            return self._ahead.pop()
+        if self._own is None:
+            self._make()
+            return self.random()
+        return self._own.random()
+
+    # `Random` derives the numbers of all laws from `random` and `gauss_next`
+    expovariate: ClassVar[Callable[..., float]] = Random.expovariate
+    gauss: ClassVar[Callable[..., float]] = Random.gauss
+    lognormvariate: ClassVar[Callable[..., float]] = Random.lognormvariate
+    normalvariate: ClassVar[Callable[..., float]] = Random.normalvariate
+    uniform: ClassVar[Callable[..., float]] = Random.uniform
+    weibullvariate: ClassVar[Callable[..., float]] = Random.weibullvariate
+
+    def _make(self) -> None:
+        """Make the next block of numbers; after `MOST` numbers, a generator that continues."""
+        if self._made >= self.MOST:
+            generator = self._own = Random(self._name)
+        else:
+            generator = _shared
+            generator.seed(self._name)
+        for _ in range(self._made):
+            generator.random()
+        if self._own is None:
+            block = [generator.random() for _ in range(self._made or self.FIRST)]
+            self._made += len(block)
+            self._ahead = array("d", reversed(block))
+
+
+_shared = Random(0)
+"""Generator of the blocks of all `CompactRandom`s, seeded anew for each block."""
 
 
 def drawn_so_far(value: Any) -> tuple[str, Any] | None:

@@ -1,8 +1,15 @@
-"""The names of the random streams: a changed name would change every run of the past."""
+"""Random streams: a changed name, or another number, would change every run of the past."""
+
+import tracemalloc
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from emulator import chance
+from emulator.chance import CompactRandom
+from emulator.world import laws
 
 NAMES = {
     "7/model": chance.initial_model(7),
@@ -48,3 +55,73 @@ def test_no_failure_profile_shares_the_stream_of_a_boot() -> None:
         taken = name(7, "adsl-3", 0)
         word = taken.split("/")[2]
         assert chance.faults(7, "adsl-3", word, 0) == f"7/adsl-3/failures/{word}/0" != taken
+
+
+# -- compact streams -------------------------------------------------------------------------------
+
+LAWS = (
+    {"exponential": 0.02},
+    {"normal": [0.02, 0.005]},
+    {"uniform": [1.0, 5.0]},
+    {"weibull": [0.02, 0.7]},
+    {"lognormal": [0.02, 0.3]},
+)
+
+
+@given(st.lists(st.integers(0, len(LAWS) - 1), max_size=400), st.text(max_size=5))
+def test_a_compact_stream_draws_the_numbers_of_a_random_by_any_laws(
+    order: list[int], name: str
+) -> None:
+    """Across blocks, into the stream's own generator, and with half a pair of normal numbers."""
+    compact, plain = CompactRandom(name), Random(name)
+    drawn = [laws.read(LAWS[index]) for index in [*order, *range(len(LAWS))]]
+    assert [law.draw(compact) for law in drawn] == [law.draw(plain) for law in drawn]
+
+
+def test_compact_streams_do_not_depend_on_one_another() -> None:
+    """They share the generator of their blocks."""
+    streams = {name: CompactRandom(name) for name in "abc"}
+    drawn: dict[str, list[float]] = {name: [] for name in "abc"}
+    order = Random(1)
+    for _ in range(3000):
+        name = order.choice("abc")
+        drawn[name].append(streams[name].random())
+    for name, numbers in drawn.items():
+        plain = Random(name)
+        assert numbers == [plain.random() for _ in numbers]
+
+
+def test_every_law_has_its_draws_compared() -> None:
+    assert {name for law in LAWS for name in law} == laws.LAWS.keys() - {"fixed"}
+
+
+def test_a_stream_that_is_not_drawn_from_is_not_seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeded: list[str] = []
+
+    class Seeded(Random):
+        def seed(self, a: object = None, version: int = 2) -> None:
+            seeded.append(str(a))
+            super().seed(a, version)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(chance, "_shared", Seeded(0))
+    seeded.clear()
+    first, _ = CompactRandom("first"), CompactRandom("second")
+    assert seeded == []
+    for _ in range(CompactRandom.FIRST):
+        first.random()
+    assert seeded == ["first"]
+
+
+def test_a_compact_stream_is_small_until_it_has_drawn_many_numbers() -> None:
+    def size(draws: int) -> float:
+        tracemalloc.start()
+        streams = [CompactRandom(f"{number}/work") for number in range(200)]
+        for stream in streams:
+            for _ in range(draws):
+                stream.random()
+        allocated = tracemalloc.get_traced_memory()[0] / len(streams)
+        tracemalloc.stop()
+        return allocated
+
+    assert size(1) < 400 < size(CompactRandom.MOST - 1) < 1700
+    assert size(CompactRandom.MOST + 1) > 2500  # a generator of its own

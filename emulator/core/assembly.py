@@ -186,11 +186,8 @@ class WorkerAssembly:
         """Layout of what a device holds."""
         self.codec = codecs.make(plan.codec)
         self._pull, self._schedule = pulls.make(plan.pull), schedules.make(plan.schedule)
-
-    @property
-    def segmented(self) -> bool:
+        self.segmented = self._schedule != schedules.Sequential()
         """Whether model and update travel in segments, as a scheduler cuts them."""
-        return self._schedule != schedules.Sequential()
 
     def batches(self, device: str, incarnation: int, examples: Examples | Subset) -> Batches:
         """Make the endless mini-batches of `device` from its `examples`."""

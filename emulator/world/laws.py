@@ -6,9 +6,9 @@ To add a law, write its class, whose only field has the name of the law, and lis
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from random import Random
 from typing import Any, TypeAlias, get_args
 
+from ..chance import Dice
 from ..units import Seconds
 
 _LEAST_SHAPE = 0.01
@@ -31,7 +31,7 @@ class Fixed:
     def mean(self) -> float:
         return self.fixed
 
-    def draw(self, rng: Random) -> float:
+    def draw(self, rng: Dice) -> float:
         return self.fixed
 
 
@@ -48,7 +48,7 @@ class Exponential:
     def mean(self) -> float:
         return self.exponential
 
-    def draw(self, rng: Random) -> float:
+    def draw(self, rng: Dice) -> float:
         return rng.expovariate(1 / self.exponential)
 
 
@@ -66,7 +66,7 @@ class Normal:
         """Return the mean of the uncut law; right for deviations well below the mean."""
         return self.normal[0]
 
-    def draw(self, rng: Random) -> float:
+    def draw(self, rng: Dice) -> float:
         return max(0.0, rng.gauss(*self.normal))
 
 
@@ -85,7 +85,7 @@ class Uniform:
     def mean(self) -> float:
         return sum(self.uniform) / 2
 
-    def draw(self, rng: Random) -> float:
+    def draw(self, rng: Dice) -> float:
         return rng.uniform(*self.uniform)
 
 
@@ -109,7 +109,7 @@ class Weibull:
         scale, shape = self.weibull
         return scale * math.gamma(1 + 1 / shape)
 
-    def draw(self, rng: Random) -> float:
+    def draw(self, rng: Dice) -> float:
         return rng.weibullvariate(*self.weibull)
 
 
@@ -133,7 +133,7 @@ class LogNormal:
         median, sigma = self.lognormal
         return median * math.exp(sigma**2 / 2)
 
-    def draw(self, rng: Random) -> float:
+    def draw(self, rng: Dice) -> float:
         median, sigma = self.lognormal
         return rng.lognormvariate(math.log(median), sigma)
 

@@ -34,7 +34,7 @@ from ..wire.messages import (
     Message,
     Pull,
     Replies,
-    Reply,
+    Request,
     Score,
     Update,
     UpdateSegment,
@@ -44,7 +44,7 @@ from .parameters import JoinedState, Saved, State
 from .pull_queue import PullQueue
 from .refusal_counts import Quarantine
 from .snapshot_exchange import Keep, SnapshotExchange
-from .worker_exchanges import ServerParts, WorkerExchanges
+from .worker_exchanges import ServerParts, WorkerExchanges, earliest
 
 GATHERING = 120.0
 """Seconds within which every member must say hello."""
@@ -166,7 +166,7 @@ class ParameterServer(Stateful):
         Raises a WireError for a message to refuse, which changes nothing, but may drop the sender's
         pieces of an update. The driver has checked `message.node` against the sender.
         """
-        if isinstance(message, Reply):
+        if not isinstance(message, Request):
             raise WireError(f"a server does not take a {type(message).__name__}")
         match message:
             case _ if message.node not in self._members:
@@ -241,8 +241,7 @@ class ParameterServer(Stateful):
         if self.ended:
             return self.ended.at + ENDING
         limit = None if self._stop.time is None else self.zero + self._stop.time
-        times = (limit, self._exchanges.deadline(), self._quarantine.deadline())
-        return min((time for time in times if time is not None), default=None)
+        return earliest(limit, self._exchanges.deadline(), self._quarantine.deadline())
 
     def tick(self, now: float) -> Replies:
         """Do the work due by `now`; return pairs of receiver and reply."""
@@ -502,7 +501,10 @@ class Membership(Stateful):
         if hello.node != self._conductor:
             self._hellos[hello.node] = now, hello.incarnation
         self._missing.discard(hello.node)
-        return not self._missing
+        if self._missing:
+            return False
+        self._missing = set()  # a set that has been emptied keeps its table: 32 MB for a million
+        return True
 
     def take_hellos(self) -> dict[str, tuple[float, int]]:
         """Return time and incarnation of the last hello of each member, and forget them."""

@@ -81,7 +81,9 @@ class Quarantine(Stateful):
 
     def deadline(self) -> float | None:
         """Return the time at which to call `turns`; None if no device is in quarantine."""
-        return -math.inf if self._begun else min(self._ends.values(), default=None)
+        if not self._ends:  # a quarantine that has begun has an end
+            return None
+        return -math.inf if self._begun else min(self._ends.values())
 
     def turns(self, now: float) -> Iterator[Turn]:
         """Yield the quarantines begun since the last call, then the ones that end by `now`."""

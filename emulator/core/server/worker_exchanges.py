@@ -122,8 +122,7 @@ class WorkerExchanges(Stateful):
 
     def deadline(self) -> float | None:
         """Return the time at which to call `tick`; None if nothing is waited for."""
-        times = (self._synchronizer.deadline(), self._cut.deadline() if self._cut else None)
-        return min((time for time in times if time is not None), default=None)
+        return earliest(self._synchronizer.deadline(), self._cut.deadline() if self._cut else None)
 
     def tick(self, now: float) -> tuple[Replies, list[Arrival] | None]:
         """Give up devices that are waited for in vain; return as `cross`."""
@@ -270,6 +269,15 @@ class WorkerExchanges(Stateful):
         if self._meeting and step.replies:
             self._meeting.expect([node for node, _ in step.replies])
         return [*step.replies, *step.dismissed]
+
+
+def earliest(*times: float | None) -> float | None:
+    """Return the least of `times`, None if all are None. Drivers ask after each message."""
+    first: float | None = None
+    for time in times:
+        if time is not None and (first is None or time < first):
+            first = time
+    return first
 
 
 def _too_old(push: Update | UpdateSegment) -> str:

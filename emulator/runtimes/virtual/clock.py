@@ -1,9 +1,12 @@
 """The clock of virtual time: planned calls, run in the order of their times, and time-outs.
 
 A binary heap of a million events is slow not because of its twenty levels but because they are
-scattered in memory, beyond every cache. So only the next few thousand events are kept as a heap.
+scattered in memory, beyond every cache. So only the next few thousand events are kept in order.
 Later events are spread by time over buckets, unsorted until their turn: a ladder queue (Tang, Goh &
-Thng, 2005) in which the last bucket of the lowest rung takes all later events, too.
+Thng, 2005) in which the last bucket of the lowest rung takes all later events, too. A bucket is
+sorted at its turn: to pop from a sorted list takes O(1), and a bucket whose events have equal
+times, as those of a fleet that starts, is in order already. Only events that are planned for the
+time of the bucket that is being played are in a heap.
 """
 
 import heapq
@@ -12,7 +15,8 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 LARGEST_HEAP = 1 << 13
-"""The most events that are kept as a heap; if there are more, they are spread over buckets."""
+"""The most events in the heap, and in a bucket that is sorted, unless their times are equal; if
+there are more, they are spread over buckets."""
 BUCKET = 1 << 10
 """Mean number of events in a new bucket."""
 
@@ -30,8 +34,9 @@ class Heap:
         """Set to true to run no planned event any more."""
         self.planned = 0
         """Number of events planned so far: the last ticket."""
-        self._near: list[_Event] = []  # a heap of all events earlier than those on the rungs
-        self._most = LARGEST_HEAP  # length at which `_near` is spread
+        # All events earlier than those on the rungs: a heap, and a list in descending order.
+        self._near: list[_Event] = []
+        self._sorted: list[_Event] = []
         # The highest rung comes first. Each rung lies within one bucket of the rung before it, the
         # bucket before that rung's `next`.
         self._rungs: list[_Rung] = []
@@ -52,7 +57,8 @@ class Heap:
                 return
         # earlier than all buckets left: among the events that are being played
         heapq.heappush(self._near, event)
-        if len(self._near) > self._most:
+        # the pushes between two spreads pay for a pass over both lists: O(1) each, amortised
+        if len(self._near) > LARGEST_HEAP and len(self._near) > len(self._sorted):
             self._spread()
 
     def run(self, until: float, most: int) -> bool:
@@ -61,13 +67,18 @@ class Heap:
         If they have, the clock stands at `until`, unless that is infinite.
         """
         # local names: each event passes these lines
-        near, pop = self._near, heapq.heappop
-        while (near or self._advance()) and near[0][0] <= until and not self.halted:
+        near, ordered, pop = self._near, self._sorted, heapq.heappop
+        while (ordered or near or self._advance()) and not self.halted:
+            if not ordered and len(near) > LARGEST_HEAP:
+                self._spread()
+            first = not near or (ordered and ordered[-1] < near[0])
+            if (ordered[-1] if first else near[0])[0] > until:
+                break
             # the caller has other work between two calls, and goes on from here
             if not most:
                 return False
             most -= 1
-            when, _, call, arguments = pop(near)
+            when, _, call, arguments = ordered.pop() if first else pop(near)
             if when > self.now:
                 self.now = when
             call(*arguments)
@@ -76,7 +87,7 @@ class Heap:
         return True
 
     def _advance(self) -> bool:
-        """Make a heap of the next bucket with events; return whether a bucket had any."""
+        """Sort the next bucket with events; return whether a bucket had any."""
         while self._rungs:
             rung = self._rungs[-1]
             events = rung.buckets[rung.next]
@@ -86,31 +97,30 @@ class Heap:
             if rung.next > rung.last:
                 self._rungs.pop()
             if events:
-                self._near[:] = events  # in place: `run` holds on to this list
-                heapq.heapify(self._near)
-                self._most = LARGEST_HEAP
+                self._sorted[:] = events  # in place: `run` holds on to this list
                 if len(events) > LARGEST_HEAP:
                     self._spread()
+                else:
+                    self._sorted.sort(reverse=True)
                 return True
         return False
 
     def _spread(self) -> None:
         """Move all near events to the buckets of a new rung, if their times differ enough."""
-        near = self._near
-        # a heap has its least event in front and its greatest anywhere: a pass over all, which the
-        # many pushes between two spreads pay for
-        first, last = near[0][0], max(near)[0]
+        near = [*self._sorted, *self._near]
+        self._near.clear()
+        first, last = min(near)[0], max(near)[0]
         count = len(near) // BUCKET
         width = (last - first) / count
         if not first < first + width < math.inf:
-            # all at one time, or one of them never: try again when there are twice as many, so that
-            # the failed attempts take O(1) for each event, amortised
-            self._most = 2 * len(near)
+            # all at one time, or one of them never: sorted they are as good as on a rung
+            near.sort(reverse=True)
+            self._sorted[:] = near
             return
         rung = _Rung(first, width, count)
         for event in near:
             rung.buckets[int(min((event[0] - first) / width, rung.last))].append(event)
-        near.clear()
+        self._sorted.clear()
         self._rungs.append(rung)
         self._advance()
 

@@ -94,12 +94,13 @@ def _played(
     with session, records.open("wb") if replayed is not None else CheckedLog(records) as sink:
         log = RunLog(sink, view.record)
         virtual_run = _VirtualRun(session, planned, parts, log, view, replayed)
-        with session.playing(lambda: virtual_run.over):
-            virtual_run.play()
-        if isinstance(sink, CheckedLog) and sink.left:
-            raise _unreached(sink, session)
-        virtual_run.finish()
-        session.conclude(read(records))
+        with _uncollected():
+            with session.playing(lambda: virtual_run.over):
+                virtual_run.play()
+            if isinstance(sink, CheckedLog) and sink.left:
+                raise _unreached(sink, session)
+            virtual_run.finish()
+            session.conclude(read(records))
     return session.folder.path, session.summary
 
 
@@ -180,8 +181,7 @@ class _VirtualRun:
             self._chores(server),
             parts.passes,
         )
-        with _uncollected():
-            run(self._scenario, self._session.timeline, self._runtime)
+        run(self._scenario, self._session.timeline, self._runtime)
 
     def _describe(self, facts: Mapping[str, Any]) -> None:
         self._session.describe(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -128,7 +129,7 @@ class Group(Section):
             raise ValueError(f"{shortened(longest)} is longer than {_LONGEST} characters")
         return self
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the group's devices, in order."""
         return device_names(self.name, self.count)

@@ -14,6 +14,7 @@ from emulator.core import wire
 from emulator.core.wire.messages import (
     ActivationGradient,
     Activations,
+    Again,
     Begin,
     Bye,
     Diverged,
@@ -31,7 +32,7 @@ from emulator.core.wire.messages import (
     Update,
     UpdateSegment,
 )
-from emulator.core.zmtp import Form
+from emulator.core.zmtp import Form, framing
 from emulator.errors import WireError
 
 MESSAGES = [
@@ -161,6 +162,56 @@ def test_size_is_the_frames_and_their_framing(message):
     expected = sum(lengths) + sum(2 if n <= 255 else 9 for n in lengths)
     assert wire.size(message) == expected
     assert wire.size(message, Form(encrypted=True)) >= expected + 33 * len(lengths)
+
+
+EDGES = [
+    edge + step for bits in (0, 5, 7, 8, 16, 32, 40) for edge in (1 << bits,) for step in (-1, 0)
+]
+NATURAL = st.one_of(st.sampled_from(EDGES), st.integers(0, 2**62 - 1))
+NAME = st.one_of(
+    st.sampled_from(["a", "a" * 31, "a" * 32, "a" * 64, "ä" * 16]),
+    st.text("aé", max_size=64, min_size=1),
+)
+REAL = st.one_of(st.floats(), st.sampled_from([0.0, 1.0, 1e300]), st.integers(0, 300))
+PUSHED = st.lists(st.sampled_from([b"", b"ab", bytes(255), bytes(256), bytes(300)]), max_size=4)
+SHAPED = st.one_of(
+    st.builds(Hello, NAME, NATURAL),
+    st.builds(Begin, REAL),
+    st.builds(
+        Pull, NAME, NATURAL, NATURAL, st.none() | NATURAL, st.sampled_from([(), ((1, 2), (3, 9))])
+    ),
+    st.builds(
+        ModelReply, NATURAL, NATURAL, st.sampled_from([np.zeros(n, "f4") for n in (0, 1, 64, 99)])
+    ),
+    st.builds(Update, NAME, NATURAL, REAL, REAL, PUSHED, st.none() | NATURAL),
+    st.just(Bye()),
+    st.just(Again()),
+    st.builds(Diverged, NAME, NATURAL),
+)
+FORMS = st.builds(Form, st.booleans(), st.booleans(), st.booleans())
+
+
+@given(st.lists(st.tuples(SHAPED, FORMS), min_size=1, max_size=20))
+@settings(max_examples=300, deadline=None)
+def test_sizes_that_are_remembered_are_those_of_the_packed_messages(sent):
+    for message, form in [*sent, *sent]:
+        lengths = [len(bytes(frame)) for frame in wire.pack(message)]
+        lengths += [wire.CHECKSUM] if form.checked else []
+        assert wire.size(message, form) == sum(lengths) + framing(lengths, form)
+
+
+def test_a_size_is_packed_once_for_each_shape_and_few_shapes_are_kept(monkeypatch):
+    packed = []
+    inner = wire._packed_size
+    monkeypatch.setattr(wire, "_packed_size", lambda *sent: packed.append(sent) or inner(*sent))
+    monkeypatch.setattr(wire, "MOST_SIZES", 10)
+    monkeypatch.setattr(wire, "_sizes", {})
+    for ticket in range(64, 128):
+        wire.size(Pull(f"home-{ticket}", ticket))
+    assert len(packed) == 2  # of `home-64`, and of `home-100`
+    for length in range(100):
+        wire.size(Update("home-1", 0, 0.0, 0.0, [bytes(length)]))
+        assert len(wire._sizes) <= 10
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,24 @@ def test_a_great_many_at_one_instant_come_as_they_were_planned() -> None:
     assert order == list(range(1000))
 
 
+def test_a_fleet_that_starts_is_played_from_a_sorted_list() -> None:
+    """All at one time, then all at another: a heap of a million costs cache misses, not levels."""
+    heap, most = Heap(), 0
+
+    def go(waves: int) -> None:
+        nonlocal most
+        most = max(most, len(heap._near))
+        if waves:
+            heap.at(heap.now + 1.0, go, waves - 1)
+
+    for _ in range(1000):
+        heap.at(1.0, go, 3)
+    assert heap.run(math.inf, 10**6)
+    assert heap.planned == 4000
+    # at first half of the events wait behind the sorted list that the last spread made
+    assert most <= 512
+
+
 def test_a_fleet_that_plans_as_it_goes_is_kept_in_order() -> None:
     """Long enough for buckets within buckets, and for later events in the last bucket."""
     heap, seen, dice, most = Heap(), list[float](), Random(1), 0

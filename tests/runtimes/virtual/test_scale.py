@@ -119,17 +119,21 @@ def looking() -> Iterator[Look]:
 
 
 @pytest.mark.slow
-def test_a_device_that_waits_costs_less_than_a_kilobyte(tmp_path: Path) -> None:
-    """With coroutine, links, gradient at the barrier, and the server's entries for the device."""
+@pytest.mark.parametrize(
+    ("step", "most"), [("20ms", KILOBYTE), ("{exponential: 20ms}", 1.25 * KILOBYTE)]
+)
+def test_a_device_that_waits_costs_about_a_kilobyte(tmp_path: Path, step: str, most: float) -> None:
+    """With coroutine, links, gradient at the barrier, the server's entries for the device, and the
+    random stream of its steps, if they are drawn."""
     result = []
     for devices in (500, 4900):
         with looking() as look:
-            played(tmp_path, devices, *WAITING)
+            played(tmp_path, devices, *WAITING, f"virtual.step={step}")
         assert look.waiting == devices + 1
         result.append(look.allocated)
     each = (result[1] - result[0]) / 4400
     print(f"{each:.0f} B for each device that waits")
-    assert 100 < each < KILOBYTE
+    assert 100 < each < most
 
 
 def test_devices_share_what_they_pull(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from random import Random
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from .... import chance
@@ -138,7 +137,7 @@ class Processor(ABC):
         self.quota: Quota | None = None  # in force; None: the node has a whole core
         self.working: Pass | None = None  # the computation under way
         self.standstill: Standstill | None = None  # None: the node was never paused
-        self._dice: Random | None = None
+        self._dice: chance.CompactRandom | None = None
 
     @abstractmethod
     def _live(self, result: Any) -> None:
@@ -191,7 +190,9 @@ class Processor(ABC):
         if isinstance(law, Fixed):
             return float(law.fixed) * times
         if self._dice is None:
-            self._dice = Random(chance.work(self.surroundings.seed, self.name))
+            self._dice = chance.CompactRandom(chance.work(self.surroundings.seed, self.name))
+        if times == 1:
+            return law.draw(self._dice)
         return sum([law.draw(self._dice) for _ in range(times)])
 
     def _step_time(self, batches: int = 1) -> float:
@@ -211,7 +212,7 @@ class Processor(ABC):
         if self.battery is not None:
             now = self.surroundings.clock.now
             self.battery.works(sum(each.work for each in work.pieces if each.end > now), work.end)
-        self.surroundings.clock.at(work.end, self._worked, self.incarnation, work)
+        self.surroundings.clock.at(work.end, Processor._worked, self, self.incarnation, work)
 
     def _worked(self, incarnation: int, work: Pass) -> None:
         if incarnation != self.incarnation or work is not self.working:

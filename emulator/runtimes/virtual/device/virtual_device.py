@@ -40,6 +40,9 @@ Incoming: TypeAlias = Reply | PrefetchedReply | PrefetchedSegment
 the evaluator is sent models."""
 
 
+_MODELS = PrefetchedReply, PrefetchedSegment, ModelReply
+
+
 class VirtualDevice(Processor):
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
@@ -119,7 +122,7 @@ class VirtualDevice(Processor):
             return
         if self.battery is not None:
             self.battery.received(size)
-        if isinstance(message, PrefetchedReply | PrefetchedSegment | ModelReply):
+        if isinstance(message, _MODELS):
             self._receive(message, size)
         if self.until is not None:
             self.until = None

@@ -55,10 +55,10 @@ class Connections:
         Return the seconds that the link idles during the message, the bits that pass at once
         because an idle shaper has saved them up, and TCP's state at the beginning.
         """
-        rest = now - self.rested[number]
-        start = window, regrowth = self._wake(number, rest)
-        idle = self._ramp(number, size, window, regrowth)
-        return idle, self._of(number).tcp.credit(rest + idle), start
+        own, rest = self._of(number), now - self.rested[number]
+        start = window, regrowth = self._wake(number, own, rest)
+        idle = self._ramp(number, own, size, window, regrowth)
+        return idle, own.tcp.credit(rest + idle), start
 
     def silence(self, number: int, size: int, behind: int) -> float:
         """Return the seconds for which bursts of losses silence TCP during `size` bytes, with
@@ -82,7 +82,7 @@ class Connections:
 
     def wait(self, number: int, now: float) -> Start:
         """Begin a message on a link that is cut; return TCP's state. `recover` goes on later."""
-        start = self._wake(number, now - self.rested[number])
+        start = self._wake(number, self._of(number), now - self.rested[number])
         self._window[number] = start[0]
         return start
 
@@ -107,7 +107,7 @@ class Connections:
         Return the seconds that the link idles during the rest of the message, and TCP's state.
         """
         start = self._window[number], start[1]
-        return self._ramp(number, size, *start), start
+        return self._ramp(number, self._of(number), size, *start), start
 
     def recover(self, number: int, size: float) -> tuple[float, Start]:
         """Go on after a time-out, with `size` bytes left.
@@ -126,19 +126,20 @@ class Connections:
         if number in self._bursts:
             self._bursts[number][1].reset()
 
-    def _wake(self, number: int, rest: float) -> Start:
+    def _wake(self, number: int, own: _Constants, rest: float) -> Start:
         """Return the connection's state after `rest` seconds without a message."""
         window, regrowth = self._window[number], self._regrowth.get(number)
         if regrowth is not None:
             regrowth = regrowth.begun(window)
-        return self._of(number).tcp.window(window, rest), regrowth
+        return own.tcp.window(window, rest), regrowth
 
-    def _ramp(self, number: int, size: float, window: float, regrowth: Regrowth | None) -> float:
+    def _ramp(
+        self, number: int, own: _Constants, size: float, window: float, regrowth: Regrowth | None
+    ) -> float:
         """Widen the window from `window` by a message of `size` bytes.
 
         Return the seconds that the link idles meanwhile.
         """
-        own = self._of(number)
         if regrowth is None:
             idle, self._window[number] = own.tcp.ramp(size, own.rate, window)
         else:

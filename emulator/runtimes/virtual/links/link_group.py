@@ -180,10 +180,8 @@ class LinkGroup:
     def _begin(self, busy: Transmission) -> None:
         """Begin to send `busy.message`, or wait for the end of a cut."""
         number, size, now = busy.number, busy.message.size, self._clock.now
-        setup, connections = self._of(number).setup, self._connections
-        busy.stalled, busy.since = None, now
-        busy.gap, busy.bits, busy.burst = setup, size * BITS, 0.0
-        busy.setup, busy.silence, busy.crossed = setup, 0.0, 0
+        connections = self._connections
+        busy.begin(now, self._of(number).setup)
         if number in self._cut:
             if connections is not None:
                 busy.start = connections.wait(number, now)
@@ -209,7 +207,7 @@ class LinkGroup:
             busy.gap += busy.bits / self._of(busy.number).rate
             busy.bits = 0.0
         if busy.gap:
-            self._clock.at(busy.since + busy.gap, self._enter, busy, busy.epoch)
+            self._clock.at(busy.since + busy.gap, LinkGroup._enter, self, busy, busy.epoch)
         else:
             self._enter(busy, busy.epoch)
 

@@ -66,16 +66,19 @@ class Transmission:
         self.message = message
         self.queue: list[QueuedMessage] | None = None
         self.epoch = 0  # events planned in an earlier epoch are void
-        self.gap = 0.0  # seconds left to spend alone, as of `since`
-        self.bits = 0.0  # bits left for the second phase
-        self.burst = 0.0  # of these, the first, which an idle shaper of the device lets through
-        self.since = 0.0  # time at which `gap` and `setup` were right
         self.shared = False  # whether the message is a flow on the server's link now
+        self.start: Start | None = None  # TCP's state when the message began or last went on
+
+    def begin(self, now: float, setup: float) -> None:
+        """Begin `message` at the time `now`, with `setup` seconds before its first bit."""
+        self.gap = setup  # seconds left to spend alone, as of `since`
+        self.bits = self.message.size * BITS  # bits left for the second phase
+        self.burst = 0.0  # of these, the first, which an idle shaper of the device lets through
+        self.since = now  # time at which `gap` and `setup` were right
         self.stalled: float | None = None  # time since which TCP tries in vain; None: it does not
         self.crossed = 0  # bytes counted as carried so far: a counter never falls
-        self.setup = 0.0  # seconds left of the setup, which is the first part of `gap`
+        self.setup = setup  # seconds left of the setup, which is the first part of `gap`
         self.silence = 0.0  # seconds left of TCP's silence after bursts, which follows the setup
-        self.start: Start | None = None  # TCP's state when the message began or last went on
 
     def through(self) -> None:
         """Go on after the end of the flow on the server's link."""

@@ -64,6 +64,10 @@ class ServerProcessor:
         return max(now, self._free)
 
 
+_WHOLE = ModelReply, Patch
+_PIECE = ModelSegment, PatchSegment
+
+
 class VirtualServer:
     """Drives a ParameterServer: requests from the channel go in, replies go back out."""
 
@@ -192,10 +196,10 @@ class VirtualServer:
         """
         learner = device.learner
         # the server takes no step between its answer and this call, so `pulled` is of that version
-        if isinstance(reply, ModelReply | Patch) and learner is not None:
+        if isinstance(reply, _WHOLE) and learner is not None:
             handle = learner.prefetch(self._server.pulled())
             return PrefetchedReply(reply.ticket, reply.version, handle)
-        if isinstance(reply, ModelSegment | PatchSegment) and learner is not None:
+        if isinstance(reply, _PIECE) and learner is not None:
             if device.name not in handles:
                 handles[device.name] = learner.prefetch(self._server.pulled())
             return self._piece(reply, handles[device.name])
