@@ -4,6 +4,7 @@
 
 Needs the engine, the image, the data, and the peers' environment (`make bench-peers` sees to them).
 All train `mnist-cnn` on batches of 10 with two workers, pull whole models, and encrypt nothing.
+Each peer trains a Keras model, as its guide does, and `bare`, the same model without Keras.
 Counted are user and system time of all processes of a run, from the kernel's books, over a window
 that begins after the start-up. Of `emulate run` these are the workers, the server, their
 supervisors, the conductor and the engine; the evaluator is left out, since no peer has one.
@@ -34,6 +35,8 @@ PYTHON = ROOT / ".venv-peers" / "bin" / "python"
 HERE = Path(__file__).parent
 WORKERS = 2
 BATCHES, RATE, SEED = 600, 0.03, 1
+WARM, UPDATES = 200, 1000
+"""Updates of a peer before those that are measured, and their number."""
 SECONDS = 15.0
 """Length of a run of our own, of which the middle 60 % count."""
 OURS = ("workers", "server", "supervisors", "conductor", "engine")
@@ -46,11 +49,14 @@ Cost: TypeAlias = Callable[[], float]
 
 def contenders(file: Path) -> dict[str, Cost]:
     """Return the runs to measure, by name; the peers read the model and the data from `file`."""
+    strategy, flower = "parameter_server_strategy.py", "flower_rounds.py"
     return {
         REFERENCE: partial(own, "adacomp"),
         "emulate run, asgd": partial(own, "asgd"),
-        "ParameterServerStrategy": partial(peer, "parameter_server_strategy.py", file, 200, 1500),
-        "Flower": partial(peer, "flower_rounds.py", file, 100, 600),
+        "ParameterServerStrategy": partial(peer, strategy, "keras", file),
+        "ParameterServerStrategy, bare": partial(peer, strategy, "bare", file),
+        "Flower": partial(peer, flower, "keras", file),
+        "Flower, bare": partial(peer, flower, "bare", file),
     }
 
 
@@ -61,29 +67,28 @@ def own(algorithm: str) -> float:
     return sum(found["milliseconds_per_update"][group] for group in OURS)
 
 
-def peer(program: str, file: Path, warm: int, updates: int) -> float:
-    """Play `program` in the peers' environment, and measure `updates` after `warm` others."""
-    arguments = [str(file), str(warm), str(updates), str(WORKERS)]
+def peer(program: str, style: str, file: Path) -> float:
+    """Play `program` in the peers' environment, with its model in this `style`."""
+    arguments = [style, file, WARM, UPDATES, WORKERS]
+    return measured(program, [PYTHON, HERE / program, *map(str, arguments)])
+
+
+def measured(name: str, command: Sequence[str | Path]) -> float:
+    """Return the milliseconds of a core for each of `UPDATES`, between the words of `command`."""
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(
-            [PYTHON, HERE / program, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
         ) as process,
     ):
         try:
-            assert process.stdout is not None
-            begin = _processor_time(process, "begin")
-            end = _processor_time(process, "end")
+            begin, end = (_processor_time(process, word) for word in ("begin", "end"))
         except EOFError:
             errors.seek(0)
             last = errors.read().decode(errors="replace")[-2000:]
-            raise EmulatorError(f"{program} ended before it was measured:\n{last}") from None
+            raise EmulatorError(f"{name} ended before it was measured:\n{last}") from None
         process.communicate("\n")  # it ends, and ends the processes that it has started
-    return 1e3 * (end - begin) / updates
+    return 1e3 * (end - begin) / UPDATES
 
 
 def _processor_time(process: "subprocess.Popen[str]", word: str) -> float:
@@ -110,6 +115,7 @@ def write(file: Path) -> None:
         images=x.reshape(BATCHES, BATCH, *x.shape[1:]),
         labels=y.reshape(BATCHES, BATCH),
         rate=RATE,
+        allow_pickle=False,
         **{f"variable{number}": array for number, array in enumerate(variables)},
     )
 
@@ -127,11 +133,11 @@ def measure(runs: Mapping[str, Cost], rounds: int) -> dict[str, list[float]]:
 def lines(found: Mapping[str, Sequence[float]]) -> list[str]:
     """Return a row for each run: its median, its ratio to `REFERENCE`, and each measurement."""
     reference = statistics.median(found[REFERENCE])
-    rows = [f"{'ms of a core for an update':<28}{'median':>8}{'ratio':>8}   each"]
+    rows = [f"{'ms of a core for an update':<32}{'median':>8}{'ratio':>8}   each"]
     for name, costs in found.items():
         median = statistics.median(costs)
         each = " ".join(f"{cost:.2f}" for cost in costs)
-        rows.append(f"{name:<28}{median:>8.2f}{median / reference:>8.2f}   {each}")
+        rows.append(f"{name:<32}{median:>8.2f}{median / reference:>8.2f}   {each}")
     return rows
 
 

@@ -1,10 +1,11 @@
 """Flower: rounds of federated averaging, in which each client takes one step on a mini-batch.
 
-    python flower_rounds.py FILE WARM UPDATES CLIENTS
+    python flower_rounds.py STYLE FILE WARM UPDATES CLIENTS
 
-Prints `begin` after `WARM` updates and `end` after `UPDATES` more. The clients live as long as the
-run, on a stream of their own: Flower's newer engine starts a process for each message. Runs in the
-peers' environment.
+`STYLE` is `keras`, clients with a Keras model as in Flower's quickstart, or `bare`, one function on
+the arrays of a message. Prints `begin` after `WARM` updates and `end` after `UPDATES` more. The
+clients live as long as the run, on a stream of their own: Flower's newer engine starts a process
+for each message. Runs in the peers' environment.
 """
 
 import logging
@@ -18,6 +19,7 @@ from itertools import cycle
 from typing import Any
 
 import flwr.server as flower
+from flwr.common import ndarrays_to_parameters
 from flwr.compat.client.app import start_client
 from flwr.compat.client.numpy_client import NumPyClient
 from flwr.server.strategy import FedAvg
@@ -27,12 +29,12 @@ CLIENT = "client"
 """First argument of the processes that the server starts."""
 
 
-def main(file: str, warm: int, updates: int, clients: int) -> None:
+def main(style: str, file: str, warm: int, updates: int, clients: int) -> None:
     with socket.create_server(("localhost", 0)) as listener:
         address = f"localhost:{listener.getsockname()[1]}"
     with ExitStack() as started:
         for _ in range(clients):
-            client = subprocess.Popen([sys.executable, __file__, CLIENT, file, address])
+            client = subprocess.Popen([sys.executable, __file__, CLIENT, style, file, address])
             started.callback(client.kill)
         rounds = (warm // clients, (warm + updates) // clients)
         strategy = MeasuredAverage(*rounds, clients, PeerModel(file).initial)
@@ -49,7 +51,7 @@ class MeasuredAverage(FedAvg):  # type: ignore[misc]
             fraction_evaluate=0.0,
             min_fit_clients=clients,
             min_available_clients=clients,
-            initial_parameters=flower_parameters(initial),
+            initial_parameters=ndarrays_to_parameters(initial),
         )
         self._first, self._last = first, last
 
@@ -62,10 +64,18 @@ class MeasuredAverage(FedAvg):  # type: ignore[misc]
         return super().configure_fit(server_round, parameters, client_manager)
 
 
-def flower_parameters(arrays: list[Any]) -> Any:
-    from flwr.common import ndarrays_to_parameters
+class KerasClient(NumPyClient):  # type: ignore[misc]
+    """A client that trains a Keras model on its next mini-batch."""
 
-    return ndarrays_to_parameters(arrays)
+    def __init__(self, model: PeerModel) -> None:
+        self._batches = cycle(zip(model.images, model.labels, strict=True))
+        self._model = model.keras()
+
+    def fit(self, parameters: list[Any], config: Any) -> tuple[list[Any], int, dict[str, Any]]:
+        x, y = next(self._batches)
+        self._model.set_weights(parameters)
+        self._model.train_on_batch(x, y)
+        return self._model.get_weights(), len(y), {}
 
 
 class StepClient(NumPyClient):  # type: ignore[misc]
@@ -88,11 +98,12 @@ class StepClient(NumPyClient):  # type: ignore[misc]
         return [array.numpy() for array in self._step(variables, x, y)], len(y), {}
 
 
-def _serve(file: str, address: str) -> None:
+def _serve(style: str, file: str, address: str) -> None:
     on_one_thread()
     while not _listens(address):
         time.sleep(0.1)
-    start_client(server_address=address, client=StepClient(PeerModel(file)).to_client())
+    made = KerasClient if style == "keras" else StepClient
+    start_client(server_address=address, client=made(PeerModel(file)).to_client())
 
 
 def _listens(address: str) -> bool:
@@ -110,4 +121,5 @@ if __name__ == "__main__":
     if sys.argv[1] == CLIENT:
         _serve(*sys.argv[2:])
     else:
-        main(sys.argv[1], *map(int, sys.argv[2:]))
+        style, file, *numbers = sys.argv[1:]
+        main(style, file, *map(int, numbers))

@@ -1,8 +1,10 @@
 """TensorFlow's ParameterServerStrategy: asynchronous steps of workers, all variables on one server.
 
-    python parameter_server_strategy.py FILE WARM UPDATES WORKERS
+    python parameter_server_strategy.py STYLE FILE WARM UPDATES WORKERS
 
-Prints `begin` after `WARM` updates and `end` after `UPDATES` more. Runs in the peers' environment.
+`STYLE` is `keras`, a Keras model and optimizer as in TensorFlow's guide, or `bare`, one function on
+the variables. Prints `begin` after `WARM` updates and `end` after `UPDATES` more. Runs in the
+peers' environment.
 """
 
 import json
@@ -10,6 +12,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
@@ -20,7 +23,7 @@ TASK = "serve"
 """First argument of the processes that the coordinator starts: workers and the server."""
 
 
-def main(file: str, warm: int, updates: int, workers: int) -> None:
+def main(style: str, file: str, warm: int, updates: int, workers: int) -> None:
     on_one_thread()
     ports = [_free_port() for _ in range(workers + 2)]
     hosts = [f"localhost:{port}" for port in ports]
@@ -30,23 +33,19 @@ def main(file: str, warm: int, updates: int, workers: int) -> None:
             for index in range(members):
                 started.callback(_start(cluster, job, index).kill)
         os.environ["TF_CONFIG"] = _config(cluster, "chief", 0)
-        _coordinate(PeerModel(file), warm, updates)
+        _coordinate(style, PeerModel(file), warm, updates)
 
 
-def _coordinate(model: PeerModel, warm: int, updates: int) -> None:
+def _coordinate(style: str, model: PeerModel, warm: int, updates: int) -> None:
     strategy = tf.distribute.ParameterServerStrategy(
         tf.distribute.cluster_resolver.TFConfigClusterResolver()
     )
     coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
     with strategy.scope():
-        variables = [tf.Variable(value) for value in model.initial]
+        replica = _keras_step(model) if style == "keras" else _bare_step(model)
 
     def batches() -> Any:
         return tf.data.Dataset.from_tensor_slices((model.images, model.labels)).repeat()
-
-    def replica(x: Any, y: Any) -> None:
-        for variable, gradient in zip(variables, gradients(variables, x, y), strict=True):
-            variable.assign_sub(model.rate * gradient, read_value=False)
 
     @tf.function
     def step(iterator: Any) -> None:
@@ -59,6 +58,29 @@ def _coordinate(model: PeerModel, warm: int, updates: int) -> None:
         coordinator.join()
         print(name, flush=True)
     sys.stdin.readline()  # the processes are measured before they end
+
+
+def _bare_step(model: PeerModel) -> Callable[[Any, Any], None]:
+    variables = [tf.Variable(value) for value in model.initial]
+
+    def step(x: Any, y: Any) -> None:
+        for variable, gradient in zip(variables, gradients(variables, x, y), strict=True):
+            variable.assign_sub(model.rate * gradient, read_value=False)
+
+    return step
+
+
+def _keras_step(model: PeerModel) -> Callable[[Any, Any], None]:
+    network = model.keras()
+    network.optimizer.build(network.trainable_variables)
+
+    def step(x: Any, y: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = network.loss(y, network(x, training=True))
+        found = tape.gradient(loss, network.trainable_variables)
+        network.optimizer.apply_gradients(zip(found, network.trainable_variables, strict=True))
+
+    return step
 
 
 def _serve() -> None:
@@ -92,4 +114,5 @@ if __name__ == "__main__":
     if sys.argv[1] == TASK:
         _serve()
     else:
-        main(sys.argv[1], *map(int, sys.argv[2:]))
+        style, file, *numbers = sys.argv[1:]
+        main(style, file, *map(int, numbers))

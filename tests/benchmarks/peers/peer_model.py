@@ -33,6 +33,22 @@ class PeerModel:
             self.images, self.labels = arrays[IMAGES], arrays[LABELS]
             self.rate = float(arrays[RATE])
 
+    def keras(self) -> Any:
+        """Return the model as a Keras model, compiled with Keras's optimizer of plain SGD."""
+        layers, shapes = tf.keras.layers, [array.shape for array in self.initial[::2]]
+        model = tf.keras.Sequential([tf.keras.Input(self.images.shape[2:])])
+        model.add(layers.Reshape((28, 28, 1)))
+        for shape in shapes[:2]:
+            model.add(layers.Conv2D(shape[-1], 3, padding="same", activation="relu"))
+            model.add(layers.MaxPooling2D(padding="same"))
+        model.add(layers.Flatten())
+        model.add(layers.Dense(shapes[2][-1], activation="relu"))
+        model.add(layers.Dense(shapes[3][-1]))
+        model.set_weights(self.initial)
+        loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile(tf.keras.optimizers.SGD(self.rate), loss)
+        return model
+
 
 def _convolve(x: Any, weights: Any, bias: Any) -> Any:
     x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, weights, strides=1, padding="SAME"), bias))
