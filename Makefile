@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all check shells compose images data bench fuzz soak fleet lowest layers clean engine base
+.PHONY: help demo test test-all check shells compose images data bench bench-peers fuzz soak fleet lowest layers clean engine base
 .PHONY: table-pulls table-byzantine table-tune table-tune-fresh
 .PHONY: table-overlap table-groups
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability figures figures-quick
@@ -71,6 +71,9 @@ data: $(INSTALLED) ## get the data sets: MNIST, Fashion-MNIST, digits, shapes an
 bench: engine $(INSTALLED) data images ## measure updates per second, plain and encrypted, beside their upper bounds
 	$(BIN)/python -m tests.benchmarks
 
+bench-peers: engine $(INSTALLED) data images .venv-peers/.installed ## measure ms of a core for an update, beside TensorFlow's ParameterServerStrategy and Flower
+	$(BIN)/python -m tests.benchmarks.peers
+
 fuzz: $(INSTALLED) ## send servers 1,100,000 hostile messages beside honest work, 12 minutes (docs/performance.md)
 	$(BIN)/python -m tests.hostile
 
@@ -134,6 +137,12 @@ engine:
 
 base: engine
 	@images/base
+
+.venv-peers/.installed: tests/benchmarks/peers/requirements.txt
+	@echo "venv: installing the peers of tests/benchmarks/peers into .venv-peers (a minute or two, 1.7 GB)"
+	@$(PYTHON) -m venv .venv-peers
+	@.venv-peers/bin/pip install -qq --disable-pip-version-check -r $< </dev/null
+	@touch $@
 
 # Debian has ensurepip in a package of its own.
 $(INSTALLED): pyproject.toml

@@ -7,6 +7,7 @@ that is zero, or would decode to zero, is never sent: a sent entry counts as tou
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -78,8 +79,9 @@ class Sparse:
 
 def _bounded(chosen: Indices, layout: Layout, limits: Sequence[int]) -> None:
     """Raise WireError if a variable has more entries than `limits` allows."""
-    ends = chosen.searchsorted(np.array([stop for _, stop in layout.bounds]))
-    entries = np.diff(ends, prepend=0)
-    for over in np.flatnonzero(entries > limits)[:1]:
-        excess = f"{entries[over]} entries of {layout.variables[over].name}"
-        raise WireError(f"{excess}, expected at most {limits[over]}")
+    # of the same type as `chosen`, which would be converted otherwise
+    ends = chosen.searchsorted(np.array([stop for _, stop in layout.bounds], np.uint32)).tolist()
+    for number, (start, stop) in enumerate(pairwise((0, *ends))):
+        if stop - start > limits[number]:
+            excess = f"{stop - start} entries of {layout.variables[number].name}"
+            raise WireError(f"{excess}, expected at most {limits[number]}")

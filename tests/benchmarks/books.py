@@ -71,11 +71,19 @@ def names() -> Iterator[tuple[int, str]]:
 
 
 def children(process: int) -> list[int]:
+    """The processes that it has started from any of its threads, and that still run."""
+    tasks = PROC / str(process) / "task"
     try:
-        text = (PROC / str(process) / "task" / str(process) / "children").read_text()
+        lists = [(task / "children").read_text() for task in tasks.iterdir()]
     except OSError:
         return []
-    return [int(word) for word in text.split()]
+    return [int(word) for text in lists for word in text.split()]
+
+
+def descendants(process: int) -> list[int]:
+    """Its children, their children, and so on."""
+    own = children(process)
+    return [*own, *(process for child in own for process in descendants(child))]
 
 
 def private(process: int) -> int | None:

@@ -79,7 +79,9 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     # skips are bounded before they are added up, so that the sum cannot overflow int64
     if skips.max() >= size:
         raise WireError(f"a gap of {skips.max()} among {size} parameters")
-    indices = (skips + 1).cumsum() - 1
+    skips += 1
+    indices = skips.cumsum()
+    indices -= 1
     if indices[-1] >= size:
         raise WireError(f"index {indices[-1]} of {size} parameters")
     return indices.astype(np.uint32)
@@ -96,17 +98,25 @@ def header(frame: Buffer) -> int:
 def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
     """Return the `entries` numbers in `stream`. Raises WireError for a malformed varint."""
     # only the last byte of a varint lacks the flag: the ends give number and lengths of all
-    ends = np.flatnonzero(stream < _MORE)
+    (ends,) = (stream < _MORE).nonzero()
     if ends.size != entries or ends[-1] != stream.size - 1:
         raise WireError(f"{ends.size} whole index gaps for {entries} values")
-    lengths = np.diff(ends, prepend=-1)
-    if lengths.max() > _LONGEST:
-        raise WireError(f"an index gap of {lengths.max()} bytes")
-    if ((stream[ends] == 0) & (lengths > 1)).any():
+    numbers = stream.take(ends).astype(np.int64)
+    if entries == stream.size:
+        return numbers  # a byte for each
+    # not by np.diff: its Python code takes as long as all of this
+    lengths = ends + 1
+    lengths[1:] -= lengths[:-1].copy()
+    longest = int(lengths.max())
+    if longest > _LONGEST:
+        raise WireError(f"an index gap of {longest} bytes")
+    (longer,) = (lengths > 1).nonzero()
+    if not numbers.take(longer).all():
         raise WireError("an index gap is longer than it need be")
     # Horner's rule from the last byte, the most significant, down to the first
-    numbers = stream[ends].astype(np.int64)
-    for byte in range(1, lengths.max()):
-        longer = np.flatnonzero(lengths > byte)
-        numbers[longer] = (numbers[longer] << _BITS) + (stream[ends[longer] - byte] % _MORE)
+    for byte in range(1, longest):
+        if byte > 1:
+            longer = longer.compress(lengths.take(longer) > byte)
+        higher = numbers.take(longer) << _BITS
+        numbers[longer] = higher + (stream.take(ends.take(longer) - byte) % _MORE)
     return numbers

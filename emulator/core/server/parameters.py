@@ -14,6 +14,7 @@ from ...optimizers.base import Modulated, Optimizer, OptimizerState
 from ...optimizers.sgd import SGD
 from ...plugins.stateful import Stateful
 from ...vectors import Gradient, Vector
+from .lendable_vector import LendableVector
 
 _SGD = SGD()
 _MEAN = Mean()
@@ -74,18 +75,21 @@ class Parameters(Stateful):
 
         Raises ValueError if `state` is of this kind and does not fit.
         """
-        self.theta: Vector = initial.astype(np.float32)
-        """θ, f32[N]. `apply` changes the array in place unless a snapshot of it was handed out."""
+        self._vector = LendableVector(initial.astype(np.float32))
         self.version = version
         self._modulator, self._aggregation = modulator, aggregation
         self._descent, self._kind = optimizer.start(initial.size, learning_rate), optimizer.kind
         if state is not None and state.kind == optimizer.kind:
             self._descent.restore(state.arrays)
-        self._lent: Vector | None = None
 
-    def restore(self, state: dict[str, Any]) -> None:
-        super().restore(state)
-        self._lent = None
+    @property
+    def theta(self) -> Vector:
+        """θ, f32[N]. A later step may change the array; `snapshot` returns one that stays."""
+        return self._vector.values
+
+    @theta.setter
+    def theta(self, values: Vector) -> None:
+        self._vector = LendableVector(values)
 
     @property
     def oldest(self) -> int:
@@ -107,7 +111,7 @@ class Parameters(Stateful):
         `weights` their weights in the mean; None weighs all alike. Each arrival is an update and
         raises `version` by one. With SGD a sparse gradient costs O(entries).
         """
-        self._unlend()
+        self._vector.reclaim()
         # divisors first: gradients of one step are not stale to each other
         divisors = [self._modulator.divisor(gradient, version) for gradient, version in arrivals]
         gradients = [gradient for gradient, _ in arrivals]
@@ -115,7 +119,10 @@ class Parameters(Stateful):
         step = [Modulated(*parts) for parts in zip(gradients, shares, divisors, strict=True)]
         # a model that overflows shows in its loss; the server goes on
         with np.errstate(over="ignore", invalid="ignore"):
-            self._descent.step(self.theta, self._aggregation.combine(step))
+            combined = self._aggregation.combine(step)
+            self._descent.step(self.theta, combined)
+        everywhere = self._descent.everywhere
+        self._vector.changed([None if everywhere else each.gradient.indices for each in combined])
         self._modulator.applied(gradients)
         self.version += len(arrivals)
         return [float(np.mean(divisor)) if np.size(divisor) else 1.0 for divisor in divisors]
@@ -125,10 +132,7 @@ class Parameters(Stateful):
 
         All callers between two steps get the same array, so the model is sent without a copy.
         """
-        if self._lent is None:
-            self._lent = self.theta.view()
-            self._lent.flags.writeable = False
-        return self._lent
+        return self._vector.lend()
 
     def optimizer_state(self) -> OptimizerState:
         """Return the state of the optimizer; its arrays are not copied, and a step changes them."""
@@ -140,11 +144,6 @@ class Parameters(Stateful):
         `needed`, if not empty, holds the versions on which nodes compute, in ascending order.
         """
         self._modulator.forget(version, needed)
-
-    def _unlend(self) -> None:
-        """Copy θ if a snapshot was handed out: a step must not change the snapshot."""
-        if self._lent is not None:
-            self.theta, self._lent = self.theta.copy(), None
 
 
 def _shares(weights: Sequence[float]) -> list[float]:

@@ -25,10 +25,10 @@ GROUPS = {"device": "workers", "server": "server", "evaluator": "evaluator", "":
 """Role of a container -> what its part is called in the books."""
 
 
-def measure(*, encrypt: bool, seconds: float) -> dict[str, Any]:
-    """Play the scenario for so long; the run's folder stays under runs/bench."""
-    overrides = [f"stop.time={seconds:g}s", f"server.encrypt={str(encrypt).lower()}"]
-    scenario = load(SCENARIO, overrides)
+def measure(*, encrypt: bool, seconds: float, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Play the scenario, with `overrides`, for so long; the run's folder stays under runs/bench."""
+    own = [f"stop.time={seconds:g}s", f"server.encrypt={str(encrypt).lower()}"]
+    scenario = load(SCENARIO, [*own, *overrides])
     meter = Meter(scenario.name, seconds)
     folder, summary = play(scenario, RUNS, meter)
     if not meter.spent:
