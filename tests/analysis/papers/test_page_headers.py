@@ -29,7 +29,9 @@ from tests.sweeps.tuning.test_tuned_fleets import OURS, PAPER, TRAINED
 
 PLAYED = {
     *("chen-containers", "dynacomm-containers", "hardy-containers", "omnivore-containers"),
-    *("byzantine", "headline", "local-training", "omnivore", "pulls", "reliability", "stress"),
+    *("accuracy", "adam", "byzantine", "factor", "four-algorithms", "headline", "headline-mlp"),
+    *("heterogeneity", "ingress", "keep", "local-training", "mechanism", "omnivore", "pulls"),
+    *("rates", "reliability", "stress"),
 }
 """Studies whose results stand on their pages with a verdict. The blocks of the others say that they
 were not played, or hold tables without a verdict."""
