@@ -20,6 +20,9 @@ CHECKOUT = Path("/emulate")
 LONG = 1500.0
 """Seconds that a step may take."""
 
+SLOW = ("--set", "time={dilation: 8}")
+"""Options of a run on a machine this slow: every time-out is as much longer."""
+
 PODMAN = "unix:///run/podman/podman.sock"
 ROOTLESS = "unix:///run/user/1000/docker.sock"
 
@@ -82,7 +85,7 @@ def prepare() -> None:
 def smallest() -> None:
     """Play the smallest scenario."""
     file = str(CHECKOUT / "scenarios/smallest.yaml")
-    few = ("--set", "stop.updates=60", "--set", "evaluate.every=30", "--set", "stop.time=5min")
+    few = ("--set", "stop.updates=60", "--set", "evaluate.every=30", *SLOW)
     emulate("smallest", "run", file, *few, "--no-report", "--json")
 
 
@@ -153,12 +156,18 @@ def _link_with_version_6() -> None:
 
 
 def clean() -> None:
-    """Kill the conductor of a run, and remove what the run left in the engine."""
+    """Kill the conductor of a run whose packets pass the box, and remove what the run left."""
     file = str(CHECKOUT / "scenarios/smallest.yaml")
-    with _engine() as client, open("killed.log", "wb") as log:
-        words = [*EMULATE, "run", file, "--set", "stop={time: 1h}", "--no-report"]
+    changes = ("--set", "stop={time: 1h}", "--set", "name=killed", "--shaping", "packets", *SLOW)
+    with open("killed.log", "wb") as log:
+        words = [*EMULATE, "run", file, *changes, "--no-report"]
         conductor = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        _until(lambda: _containers(client) >= 4)
+        _until(lambda: _updates("killed") >= 20)
+        say("running", "docker", "ps", "--format", "{{.Names}}")
+        for device in ("device-0", "server"):
+            found = _container(device)
+            say(f"IPv6 of {device}", "docker", "exec", found, "cat", "/proc/net/if_inet6")
+            say(f"devices of {device}", "docker", "exec", found, "ip", "-s", "link", "show")
         os.kill(conductor.pid, signal.SIGKILL)
         conductor.wait()
     emulate("list", "list", "--json")
@@ -170,8 +179,15 @@ def clean() -> None:
     emulate("doctor after", "doctor", "--json")
 
 
-def _containers(client: DockerClient) -> int:
-    return len(client.api.containers(filters={"label": "emulate.run"}))
+def _updates(scenario: str) -> int:
+    """Return the updates that the server of the latest run of `scenario` has applied so far."""
+    log = Path("runs", scenario, "latest", "server", "run.jsonl")
+    return log.read_text().count('"what":"update"') if log.exists() else 0
+
+
+def _container(device: str) -> str:
+    words = ("docker", "ps", "--quiet", "--filter", f"name=-{device}$")
+    return subprocess.run(words, capture_output=True, text=True).stdout.strip()
 
 
 def _until(true: Callable[[], bool], patience: float = 300.0) -> None:
