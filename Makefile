@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-all check shells compose images data bench bench-peers fuzz soak fleet lowest layers clean engine base
+.PHONY: help demo test test-all check shells compose images data bench bench-peers fuzz soak fleet debian lowest layers clean engine base
 .PHONY: table-pulls table-byzantine table-tune table-tune-fresh
 .PHONY: table-overlap table-groups
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability figures figures-quick
@@ -42,6 +42,7 @@ test: shells check engine data images ## check, then run the tests that need Doc
 	  $(BIN)/pytest $(STRICT) -m "$(TIMES) and not ($(REST))" --last-failed
 
 test-all: test ## run all tests: also those that boot another kernel, take minutes, or want a host without other work
+	@tests/debian/setup || true
 	$(BIN)/pytest $(STRICT) -n auto --dist loadfile -m netem --durations=10
 	$(BIN)/pytest $(STRICT) -m "thorough and not netem" --durations=10
 
@@ -82,6 +83,10 @@ soak: engine $(INSTALLED) data images ## watch memory, descriptors and files for
 
 fleet: engine $(INSTALLED) data images ## play 200 devices on mixed links for 20 minutes, and print where their memory goes (docs/performance.md)
 	$(BIN)/python -m tests.benchmarks.containers.fleet_memory
+
+debian: engine $(INSTALLED) data images ## type the commands in a machine of Debian 13: QEMU, control groups v2 (docs/engines.md)
+	@tests/debian/setup
+	$(BIN)/pytest -s tests/debian
 
 lowest: $(INSTALLED) ## install the lowest versions that pyproject.toml allows, and use them: 2 minutes, 2 GB
 	$(BIN)/python -m tests.installing.fresh_install

@@ -32,6 +32,8 @@ class Addressing:
     routes: tuple[str, ...]
     """Words of `ip route add` without the device, in an order in which they can be added."""
     routes6: tuple[str, ...]
+    version6: bool
+    """Whether the device speaks IPv6. The engine switches it off on a network without IPv6."""
 
 
 def read_addressing(device: str) -> Addressing:
@@ -51,6 +53,7 @@ def parse_addressing(shown: str, routes: str, routes6: str) -> Addressing:
         addresses=tuple(given),
         routes=_routes(routes),
         routes6=_routes(routes6),
+        version6=any(entry["family"] == "inet6" for entry in device["addr_info"]),
     )
 
 
@@ -97,9 +100,13 @@ def part(device: str) -> list[Command]:
         f"ip address flush dev {device}",
         f"ip link set dev {device} name {WIRE}",
     ]
+    return _commands(lines) + _silence(WIRE) + _silence(WAN)
+
+
+def _silence(device: str) -> list[Command]:
+    """Return the command after which `device` gives itself no address of IPv6."""
     # a kernel without IPv6 knows no such mode
-    silent = [f"ip link set dev {end} addrgenmode none" for end in (WIRE, WAN)]
-    return _commands(lines) + [Command.of(line, lenient=True) for line in silent]
+    return [Command.of(f"ip link set dev {device} addrgenmode none", lenient=True)]
 
 
 def redirect() -> list[Command]:
@@ -145,7 +152,9 @@ def join(addressing: Addressing, device: str, segments: int) -> list[Command]:
     `segments`: most frames of a superpacket from the stack.
     """
     few = [f"ip link set dev {device} gso_max_segs {segments}"] * (segments < tc.ANY_SEGMENTS)
-    return _commands(
+    # a new device would give itself an address of version 6, and ask for routers over the link
+    silent = [] if addressing.version6 else _silence(device)
+    return silent + _commands(
         [
             f"ip link set dev {WAN} mtu {addressing.mtu} txqueuelen {QUEUE} up",
             f"ip link set dev {WIRE} up",

@@ -224,6 +224,16 @@ def test_a_bridge_serves_where_redirection_is_missing(box: PacketBox) -> None:
         assert message.took > 0.08
 
 
+def test_a_network_without_ipv6_has_none_behind_the_box(box: PacketBox) -> None:
+    with lab() as here:
+        inside = ["ip", "netns", "exec", here.near]
+        off = "net.ipv6.conf.eth0.disable_ipv6=1"  # as the engine does at the device it makes
+        subprocess.run([*inside, "sysctl", "-q", "-w", off], check=True)
+        with _following(box, here, _both(8e6, 0.01)):
+            assert None not in here.ping(3, gap=0.01)
+            assert "inet6" not in _shown(here, "ip address show dev eth0")
+
+
 def test_a_change_amid_traffic_loses_nothing(box: PacketBox) -> None:
     old, new = _both(8e6, 0.01), _both(2e6, 0.04)
     with lab() as here, _following(box, here, old) as become:

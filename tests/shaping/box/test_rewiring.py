@@ -44,6 +44,7 @@ def test_addressing_is_read_without_what_the_kernel_adds() -> None:
             ),
             routes=("10.2.0.0/16 scope link", "default via 172.17.0.1"),
             routes6=("default via fd00::1 metric 1024 pref medium",),
+            version6=True,
         )
         == OURS
     )
@@ -71,6 +72,14 @@ def test_the_device_is_taken_apart_and_joined() -> None:
         "ip -6 route add default via fd00::1 metric 1024 pref medium dev eth0\n"
     )
     assert "gso_max_segs" not in _text(rewiring.join(OURS, "eth0", 65535))
+
+
+def test_a_device_without_ipv6_stays_without() -> None:
+    """The engine switches IPv6 off at the device that it makes, and not at others."""
+    alone = parse_addressing(SHOWN[: SHOWN.index(',\n{"family":"inet6"')] + "]}]", ROUTES, "")
+    first, *others = rewiring.join(alone, "eth0", 9)
+    assert _text([first]) == "~ip link set dev eth0 addrgenmode none\n"
+    assert "addrgenmode" not in _text([*others, *rewiring.join(OURS, "eth0", 9)])
 
 
 def test_redirection_joins_wan_and_wire() -> None:

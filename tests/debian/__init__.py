@@ -1,0 +1,1 @@
+"""A machine of Debian 13 under QEMU, with its kernel, engine and Python."""
