@@ -3,14 +3,16 @@
 Random sequences of pulls, pushes and releases are compared with a server that copies every time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pytest
 import zmq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.core.server import lendable_vector
 from emulator.core.server.lendable_vector import LendableVector
 from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
@@ -20,6 +22,17 @@ from emulator.vectors import Gradient, Vector
 
 SIZE = 200
 LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))
+
+
+@pytest.fixture(autouse=True, scope="module", params=["large", "small"])
+def kind(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Treat the vectors of these tests as large ones, whose entries are copied, and as small ones,
+    which are copied as a whole."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "large":
+            patch.setattr(lendable_vector, "_CACHED", 0)
+        yield request.param
+
 
 READERS: dict[str, Callable[[Vector], Any]] = {
     "array": lambda lent: lent,
