@@ -107,6 +107,9 @@ def boot(script: str, work: Path, *words: str) -> Path:
     found = work / "found"
     with tarfile.open(results) as archive:
         archive.extractall(found, filter="data")
+    if not found.exists():  # QEMU was ended before the machine wrote its results
+        end = console.read_text(errors="replace")[-2000:]
+        raise RuntimeError(f"the machine left nothing; the end of its console:\n{end}")
     shutil.move(console, found / "console")
     return found
 
