@@ -40,8 +40,8 @@ class CompactRandom:
     """A stream with the numbers of `Random(name)`, small while few numbers are drawn.
 
     A `Random` takes 2.9 kB; of a million devices each has a stream, and most draw a few numbers. So
-    a stream keeps its next few numbers only. When they are used up, one generator that all streams
-    share is seeded anew with `name` and skips the numbers drawn so far.
+    a stream keeps its next few numbers only. When they are used up, a generator is seeded anew with
+    `name`, skips the numbers drawn so far, and is dropped after the next few.
     """
 
     FIRST: ClassVar = 4
@@ -80,21 +80,15 @@ class CompactRandom:
 
     def _make(self) -> None:
         """Make the next block of numbers; after `MOST` numbers, a generator that continues."""
+        generator = Random(self._name)
         if self._made >= self.MOST:
-            generator = self._own = Random(self._name)
-        else:
-            generator = _shared
-            generator.seed(self._name)
+            self._own = generator
         for _ in range(self._made):
             generator.random()
         if self._own is None:
             block = [generator.random() for _ in range(self._made or self.FIRST)]
             self._made += len(block)
             self._ahead = array("d", reversed(block))
-
-
-_shared = Random(0)
-"""Generator of the blocks of all `CompactRandom`s, seeded anew for each block."""
 
 
 def drawn_so_far(value: Any) -> tuple[str, Any] | None:

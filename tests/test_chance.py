@@ -79,7 +79,6 @@ def test_a_compact_stream_draws_the_numbers_of_a_random_by_any_laws(
 
 
 def test_compact_streams_do_not_depend_on_one_another() -> None:
-    """They share the generator of their blocks."""
     streams = {name: CompactRandom(name) for name in "abc"}
     drawn: dict[str, list[float]] = {name: [] for name in "abc"}
     order = Random(1)
@@ -103,8 +102,7 @@ def test_a_stream_that_is_not_drawn_from_is_not_seeded(monkeypatch: pytest.Monke
             seeded.append(str(a))
             super().seed(a, version)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(chance, "_shared", Seeded(0))
-    seeded.clear()
+    monkeypatch.setattr(chance, "Random", Seeded)
     first, _ = CompactRandom("first"), CompactRandom("second")
     assert seeded == []
     for _ in range(CompactRandom.FIRST):
