@@ -10,7 +10,7 @@ the server by the address that the server has on the device's own network.
 
 from collections.abc import Sequence
 
-from .box.rewiring import Addressing, give, read_addressing
+from .box.rewiring import Addressing, give, read_addressing, silence
 from .command import Command, apply
 
 DEVICE = "eth0"
@@ -26,7 +26,7 @@ def join(networks: int) -> None:
 def commands(found: Sequence[Addressing]) -> list[Command]:
     """Return commands that join as many interfaces as were `found`, each with its addressing."""
     first, *others = found
-    lines = []
+    lines: list[str] = []
     for number in range(len(found)):
         lines += [
             f"ip link set dev eth{number} down",
@@ -36,6 +36,7 @@ def commands(found: Sequence[Addressing]) -> list[Command]:
     lines.append(
         f"ip link add name {DEVICE} type bridge forward_delay 0 stp_state 0 mcast_snooping 0"
     )
+    made = len(lines)
     for number in range(len(found)):
         port = f"{PORT}{number}"
         lines += [
@@ -46,4 +47,6 @@ def commands(found: Sequence[Addressing]) -> list[Command]:
         ]
     lines += give(first, DEVICE)
     lines += [f"ip address add {words} dev {DEVICE}" for each in others for words in each.addresses]
-    return [Command.of(line) for line in lines]
+    silent = [] if first.version6 else silence(DEVICE)
+    plain = [Command.of(line) for line in lines]
+    return [*plain[:made], *silent, *plain[made:]]

@@ -7,9 +7,9 @@ from emulator.shaping.box.rewiring import Addressing
 from emulator.shaping.joined_networks import commands
 
 
-def _addressing(number: int) -> Addressing:
+def _addressing(number: int, *, version6: bool = True) -> Addressing:
     words = f"10.9.{number}.2/24 broadcast 10.9.{number}.255 scope global"
-    return Addressing(f"02:42:0a:09:0{number}:02", 1500, (words,), (), ())
+    return Addressing(f"02:42:0a:09:0{number}:02", 1500, (words,), (), (), version6=version6)
 
 
 def test_two_interfaces_become_ports_of_a_bridge_with_both_addresses() -> None:
@@ -32,6 +32,14 @@ def test_two_interfaces_become_ports_of_a_bridge_with_both_addresses() -> None:
         "ip link set dev eth0 up",
         "ip address add 10.9.2.2/24 broadcast 10.9.2.255 scope global dev eth0",
     ]
+
+
+def test_without_addresses_of_version_6_the_bridge_gives_itself_none() -> None:
+    with_them = list(map(str, commands([_addressing(1), _addressing(2)])))
+    without = list(map(str, commands([_addressing(1, version6=False), _addressing(2)])))
+    (silent,) = [line for line in without if line not in with_them]
+    assert silent == "ip link set dev eth0 addrgenmode none"
+    assert without.index(silent) < without.index("ip link set dev eth0 up")
 
 
 def _counter(folder: Path, device: str, received: int) -> None:

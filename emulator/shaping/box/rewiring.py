@@ -100,10 +100,10 @@ def part(device: str) -> list[Command]:
         f"ip address flush dev {device}",
         f"ip link set dev {device} name {WIRE}",
     ]
-    return _commands(lines) + _silence(WIRE) + _silence(WAN)
+    return _commands(lines) + silence(WIRE) + silence(WAN)
 
 
-def _silence(device: str) -> list[Command]:
+def silence(device: str) -> list[Command]:
     """Return the command after which `device` gives itself no address of IPv6."""
     # a kernel without IPv6 knows no such mode
     return [Command.of(f"ip link set dev {device} addrgenmode none", lenient=True)]
@@ -152,8 +152,7 @@ def join(addressing: Addressing, device: str, segments: int) -> list[Command]:
     `segments`: most frames of a superpacket from the stack.
     """
     few = [f"ip link set dev {device} gso_max_segs {segments}"] * (segments < tc.ANY_SEGMENTS)
-    # a new device would give itself an address of version 6, and ask for routers over the link
-    silent = [] if addressing.version6 else _silence(device)
+    silent = [] if addressing.version6 else silence(device)
     return silent + _commands(
         [
             f"ip link set dev {WAN} mtu {addressing.mtu} txqueuelen {QUEUE} up",
