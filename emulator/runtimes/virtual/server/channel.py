@@ -91,6 +91,10 @@ class UnansweredPushes:
         """Note that a connection of `node` has broken."""
         self._sent.setdefault(node, _Sent()).broken = True
 
+    def forget(self, node: str) -> None:
+        """Drop the pushes of `node`, whose process has ended: a new one knows none of them."""
+        self._sent.pop(node, None)
+
 
 class Channel:
     """Carries messages over the nodes' links, and detects time-outs of connections."""
@@ -234,6 +238,8 @@ class Channel:
 
     def close(self, device: VirtualDevice) -> None:
         """Drop the connection and every message not sent yet, as after a loss of power."""
+        if self._pushes:
+            self._pushes.forget(device.name)
         device.links.drop(device.number)
         self._severed.discard(device.name)
         self._frozen.discard(device.name)

@@ -182,3 +182,20 @@ def test_a_push_that_came_back_with_a_state_has_its_bytes_once(
     assert summary["push_bytes"]["total"] == sum(
         u[part] for u in updates for part in ("values", "indices", "headers", "framing")
     )
+
+
+def test_a_worker_that_booted_sends_no_push_of_the_worker_before(tmp_path: Path) -> None:
+    """A push that is under way at the server's death is sent once more, by its own worker only."""
+    faults = (
+        "faults=[{kind: server-crash, at: 1s, lasts: 1500ms}, "
+        "{kind: crash, nodes: [fiber], at: 1200ms, lasts: 1s}]"
+    )
+    parts = ("training.pull={kind: delta, values: f32}", "devices[1].link={up: {delay: 200ms}}")
+    _, _, onlooker = played(tmp_path, *SMALL, faults, *parts, "server.durability=update")
+    assert not split(onlooker.records, "refused")
+    booted = [r for r in split(onlooker.records, "hello") if r["incarnation"]]
+    assert {r["node"] for r in booted} == {"fiber-0", "fiber-1"}
+    for hello in booted:
+        later = [r for r in onlooker.records if r["at"] > hello["at"]]
+        own = [r["what"] for r in later if r.get("node") == hello["node"]]
+        assert own.index("pull") < own.index("update")
