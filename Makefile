@@ -31,14 +31,16 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 
 # A skip that tests/gate/skips.py does not name fails these two: what a machine lacks, a test names.
 test test-all: STRICT := --strict-skips
+# The seconds of each lane's tests: `python -m tests.gate.times` prints and keeps them.
+TIMED := --times build/times
 test: shells check engine data images ## check, then run the tests that need Docker, root, TensorFlow or some seconds
 	@tests/netem/setup || true
-	$(BIN)/pytest $(STRICT) -n auto --dist loadfile --durations=10 \
+	$(BIN)/pytest $(STRICT) $(TIMED)/slow.json -n auto --dist loadfile --durations=10 \
 	  -m "not ($(FAST)) and not docker and not netns and not timed and not ($(REST))"
-	$(BIN)/pytest $(STRICT) -n 2 --dist loadfile -m "beside and not ($(REST))" --durations=10
-	$(BIN)/pytest $(STRICT) -m "$(ALONE) and not ($(REST))" --durations=10 # one at a time: these measure times on this host
+	$(BIN)/pytest $(STRICT) $(TIMED)/beside.json -n 2 --dist loadfile -m "beside and not ($(REST))" --durations=10
+	$(BIN)/pytest $(STRICT) $(TIMED)/alone.json -m "$(ALONE) and not ($(REST))" --durations=10 # one at a time: these measure times on this host
 	@# What other work on the host made late is measured once more.
-	$(BIN)/pytest $(STRICT) -m "$(TIMES) and not ($(REST))" --durations=10 || \
+	$(BIN)/pytest $(STRICT) $(TIMED)/times.json -m "$(TIMES) and not ($(REST))" --durations=10 || \
 	  $(BIN)/pytest $(STRICT) -m "$(TIMES) and not ($(REST))" --last-failed
 
 test-all: test ## run all tests: also those that boot another kernel, take minutes, or want a host without other work
@@ -50,7 +52,7 @@ check: $(INSTALLED) ## check format, lint and types, and run the quick tests: a 
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(STRICT) -n auto --dist worksteal -m "$(FAST)"
+	$(BIN)/pytest $(STRICT) $(TIMED)/quick.json -n auto --dist worksteal -m "$(FAST)"
 
 shells:
 	@tests/cli/setup || true

@@ -17,11 +17,10 @@ from tests.fakes.installing.installed_wheel import installed, typed
 from tests.fakes.runs.synthetic_run import two_runs
 from tests.fakes.sweeps.made_up_sweeps import SCENARIO
 from tests.fakes.typed_commands import Emulate, Said
-from tests.gate.skips import pytest_addoption, pytest_configure
+from tests.gate import skips, times
 from tests.layers import ROOT
 
-# fixtures of a wheel, and the option --strict-skips
-__all__ = ["installed", "pytest_addoption", "pytest_configure", "typed"]
+__all__ = ["installed", "typed"]  # fixtures of a wheel
 
 LEFT_OUT = ("slow", "docker", "tensorflow", "netns", "netem")
 """Marks of tests that `make check` leaves out."""
@@ -31,6 +30,16 @@ LEFT_OUT = ("slow", "docker", "tensorflow", "netns", "netem")
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("new", deadline=None)
 settings.load_profile("same")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    skips.pytest_addoption(parser)
+    times.pytest_addoption(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    skips.pytest_configure(config)
+    times.pytest_configure(config)
 
 
 @pytest.hookimpl(wrapper=True)

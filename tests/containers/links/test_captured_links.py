@@ -4,10 +4,6 @@ Devices, server and gateway are captured in their own networks. A device's packe
 the queue of its rate, at `wire` upwards, at `wan` downwards, and on both sides of the box.
 """
 
-import json
-import subprocess
-import sys
-import time
 from itertools import pairwise
 from statistics import fmean, pstdev
 
@@ -15,12 +11,11 @@ import pytest
 
 from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.images import node_image
-from tests.layers import ROOT
-from tests.netem.captured import median_rate, pairs, read
+from tests.containers.links.captured_play import play_captured
+from tests.netem.captured import median_rate, pairs
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
 
-CAPTURE = ROOT / "tests" / "netem" / "capture.py"
 SCENARIO = """
 # Does a capture of the packets find the links that the summary tells of?
 name: captured
@@ -54,80 +49,22 @@ MARGIN = 0.5
 """Seconds at both ends of a capture in which a packet may be seen at one end only."""
 
 
-@pytest.fixture
-def capture(client, start, tmp_path):
-    """Play scenario text; return rows of the summary, records of links, frames and address of each
-    node, and the time of the run's zero."""
-
-    def run(text):
-        process = start(text)
-        (folder,) = (tmp_path / "runs/captured").glob("2*")
-        label = f"emulate.run={folder.name.rpartition('-')[2]}"
-        files, addresses = {}, {}
-        for node in client.containers.list(filters={"label": label}):
-            name = node.labels.get("emulate.device", node.labels["emulate.role"])
-            (network,) = node.attrs["NetworkSettings"]["Networks"].values()
-            if network["IPAddress"]:
-                addresses[name], files[name] = network["IPAddress"], tmp_path / f"{name}.packets"
-                captures.append(_captured(node.attrs["State"]["Pid"], files[name]))
-        process.stdout.read()
-        assert process.wait() == 0
-        for one in captures:
-            one.communicate()
-        fidelity = json.loads((folder / "summary.json").read_text())["fidelity"]
-        rows = {(row["node"], row["way"]): row for row in fidelity["links"]}
-        records = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
-        zero = next(record["zero"] for record in records if record["what"] == "start")
-        zero += time.time() - time.monotonic()
-        measured = [
-            {**record, "from": zero + record["at"] - record["lasts"], "to": zero + record["at"]}
-            for record in records
-            if record["what"] == "link"
-        ]
-        return rows, measured, {name: read(path) for name, path in files.items()}, addresses, zero
-
-    captures = []
-    yield run
-    for one in captures:
-        one.kill()
-        one.wait()
-
-
-def _captured(process, path):
-    words = ["nsenter", "-t", str(process), "-n", sys.executable, "-I", "-S", CAPTURE, path]
-    made = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert made.stdout.readline() == "ready\n"
-    return made
-
-
-def test_a_capture_finds_the_links_of_the_summary(client, capture):
+def test_a_capture_finds_the_links_of_the_summary(client, ours, tmp_path):
     features = probing.probe(client, node_image.require(client).id)
     if features.netem or not features.tun:
         pytest.skip("with the box alone, packets are seen between the rate and the delay")
-    rows, measured, frames, addresses, zero = capture(SCENARIO)
+    run = play_captured(client, tmp_path, SCENARIO)
+    zero, frames, addresses = run.zero, run.frames, run.addresses
+    rated, ends, within = run.rated, run.ends, run.within
+    rows = {(row["node"], row["way"]): row for row in run.summary["fidelity"]["links"]}
+    measured = [
+        {**record, "from": zero + record["at"] - record["lasts"], "to": zero + record["at"]}
+        for record in run.records
+        if record["what"] == "link"
+    ]
     server = addresses["server"]
     begin = max(own[0].at for own in frames.values()) + MARGIN
     end = min(own[-1].at for own in frames.values()) - MARGIN
-
-    def within(name, device, left, address):
-        """Return the frames of `name` at a device that come from `address`, or go there."""
-        return [
-            frame
-            for frame in frames[name]
-            if (frame.device, frame.left) == (device, left)
-            and address in (frame.source, frame.target)
-        ]
-
-    def rated(name, way):
-        """Return a device's frames behind the queue of its rate."""
-        return within(name, "wire" if way == "up" else "wan", True, server)
-
-    def ends(name, way):
-        """Return a device's frames that have entered the box, and those that have come."""
-        if way == "up":
-            own = within(name, "eth0", True, server)
-            return own, within("server", "eth0", False, addresses[name])
-        return within(name, "wan", True, server), within(name, "eth0", False, server)
 
     differences, compared = {}, set()
     for name in ("rated", "lossy"):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.containers.host_pace import at_most_twice
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(400)]
 
 BOUNDS = [(4, 14), (18, 33), (37, 58)]
 """Emulated seconds in which one rate holds, without the first seconds of each."""

@@ -1,12 +1,20 @@
 """What plays in virtual time plays in containers: whole frames, real sockets, nothing refused."""
 
+import json
+import math
+import subprocess
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
-from tests.containers.conftest import TINY
+from tests.containers.conftest import EMULATE, TINY, left
+from tests.fakes.dealt_fleets import TRAININGS, UPDATES, scenario
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(280)]
 
 TRAINING = "dataset: digits, model: digits-mlp, algorithm: adacomp, learning_rate: 0.1"
+TOGETHER = 3
 
 
 @pytest.mark.parametrize(
@@ -23,3 +31,33 @@ def test_it_learns_and_nothing_is_refused(play, training):
     assert run.summary["outcome"] == "success" and run.summary["updates"] >= 300
     assert run.summary["refused"] == 0
     assert run.summary["final_accuracy"] > run.said("evaluation")[0]["accuracy"] + 0.3
+
+
+@pytest.fixture(scope="module")
+def plays(client, tmp_path_factory):
+    """The runs of all dealt fleets, which begin together: folders, and ended processes."""
+
+    def play(fleet: str) -> tuple[Path, subprocess.CompletedProcess]:
+        folder = folders[fleet]
+        (folder / "scenario.yaml").write_text(scenario(fleet))
+        command = [EMULATE, "run", "scenario.yaml", "--json", "--no-report"]
+        pipes = {"capture_output": True, "text": True, "timeout": 240}
+        return folder, subprocess.run(command, cwd=folder, **pipes)
+
+    # The factory is not safe for threads: its first call makes the folder of all folders.
+    folders = {fleet: tmp_path_factory.mktemp("dealt") for fleet in TRAININGS}
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        yield {fleet: pool.submit(play, fleet) for fleet in TRAININGS}
+
+
+@pytest.mark.parametrize("fleet", TRAININGS)
+def test_a_dealt_fleet_trains_and_nothing_is_refused(
+    plays: dict[str, Future], client, fleet: str
+) -> None:
+    folder, done = plays[fleet].result()
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    summary = json.loads(done.stdout)
+    assert summary["outcome"] == "success" and summary["reason"] == "updates"
+    assert summary["refused"] == 0 and summary["updates"] >= UPDATES
+    assert math.isfinite(summary["final_loss"])
+    assert not left(client, folder)

@@ -103,7 +103,10 @@ def final_model(run):
     return np.load(run.folder / "model.npz")["theta"]
 
 
-@pytest.mark.parametrize(("model", "devices"), [("mnist-cnn", 2), ("mnist-lenet", 4)])
+@pytest.mark.parametrize(
+    ("model", "devices"),
+    [("mnist-cnn", 2), pytest.param("mnist-lenet", 4, marks=pytest.mark.thorough)],
+)
 def test_merged_layers_train_as_unmerged_ones(play_twice, model, devices):
     merged = play_twice(scenario(model, "{place: server}", ROUNDS * devices, devices))
     whole = play_twice(scenario(model, "", ROUNDS * devices, devices))

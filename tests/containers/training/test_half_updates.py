@@ -9,10 +9,10 @@ pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.slow, pytest.m
 
 SIZES = [place.stop - place.start for place in models.find("digits-mlp").layout.layers]
 RATE, SETUP = 0.5e6, 0.05
-FIRST, END = 6.0, 86.0
+FIRST, END = 6.0, 46.0
 """Times of the first faults, and of the end of the run, in seconds."""
-KILLS, CUTS = 8, 18
-"""Faults of each device; 2 devices are killed, 2 are cut off."""
+EACH, KILLS, CUTS = 4, 4, 9
+"""Devices that are killed, as many that are cut off, and the faults of each."""
 BETWEEN_KILLS, BETWEEN_CUTS = 9.0, 4.0
 """Seconds between two faults of a device: a boot takes some, an iteration 0.75 s."""
 SLACK = 0.06
@@ -25,10 +25,10 @@ training:
 stop: {{time: {END}s}}
 devices:
   - name: killed
-    count: 2
+    count: {EACH}
     link: {{up: {{rate: {RATE}bit, setup: {SETUP}s}}, down: {{}}}}
   - name: cut
-    count: 2
+    count: {EACH}
     link: {{up: {{}}, down: {{rate: {RATE}bit, setup: {SETUP}s}}}}
 faults:
 """
@@ -38,12 +38,12 @@ def _scenario() -> str:
     """Aim faults at different moments of the devices' iterations."""
     lines = []
     for number in range(KILLS):
-        for device in range(2):
-            at = FIRST + BETWEEN_KILLS * number + 0.07 * (2 * number + device)
+        for device in range(EACH):
+            at = FIRST + BETWEEN_KILLS * number + 0.07 * (EACH * number + device)
             lines.append(f"crash, nodes: [killed-{device}], at: {at:.2f}s, lasts: 0.3s")
     for number in range(CUTS):
-        for device in range(2):
-            at = FIRST + BETWEEN_CUTS * number + 0.05 * (2 * number + device)
+        for device in range(EACH):
+            at = FIRST + BETWEEN_CUTS * number + 0.05 * (EACH * number + device)
             lines.append(f"partition, nodes: [cut-{device}], at: {at:.2f}s, lasts: 0.5s")
     return SCENARIO + "".join(f"  - {{kind: {line}}}\n" for line in lines)
 
@@ -78,7 +78,7 @@ def test_no_half_update_is_applied_and_no_mixed_model_computed_on(play):
     # a model of two versions would make a loss like that of no model: all go down together
     assert all(update["loss"] < 3.0 for update in updates)
     kills, cuts = run.said("kill"), run.said("sever")
-    assert (len(kills), len(cuts)) == (2 * KILLS, 2 * CUTS)
+    assert (len(kills), len(cuts)) == (EACH * KILLS, EACH * CUTS)
     # the last layers are pushed first
     killed = [_between(run, each["node"], each["at"], SIZES[::-1], "update") for each in kills]
     cut = [_between(run, each["node"], each["at"], SIZES, "update") for each in cuts]

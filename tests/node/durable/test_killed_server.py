@@ -58,7 +58,7 @@ def replayed(records):
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kills", [50])
+@pytest.mark.parametrize("kills", [10, pytest.param(50, marks=pytest.mark.thorough)])
 def test_killed_at_random_moments_it_loses_and_doubles_nothing(kills, tmp_path):
     plan, dice = plan_of(Durability()), Random(kills)
     server = ServerProcess(plan, tmp_path, free_port())

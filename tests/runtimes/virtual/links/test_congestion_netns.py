@@ -23,6 +23,7 @@ MISSING = sorted(set(CONTROLS) - set(AVAILABLE.read_text().split() if AVAILABLE.
 
 pytestmark = [
     pytest.mark.netns,
+    pytest.mark.thorough,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make network namespaces"),
     pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="needs /dev/net/tun, to hold"),
     pytest.mark.skipif(bool(MISSING), reason=f"needs a kernel with {' and '.join(MISSING)}"),

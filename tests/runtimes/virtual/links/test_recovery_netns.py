@@ -19,6 +19,7 @@ from tests.netem.lab import Way, lab
 
 pytestmark = [
     pytest.mark.netns,
+    pytest.mark.thorough,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make network namespaces"),
     pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="needs /dev/net/tun, to hold"),
 ]

@@ -27,7 +27,7 @@ def trained(runs: Path, aggregation: str) -> dict[str, Any]:
     return summary
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.tensorflow
 @pytest.mark.timeout(900)
 def test_the_mean_fails_where_robust_rules_learn(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def test_a_fleet_under_faults_keeps_the_laws(seed: int, tmp_path: Path) -> None:
     plays_twice(seed, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", range(ALL.start, ALL.stop, 24))
 def test_many_fleets_under_faults_keep_the_laws(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 24):

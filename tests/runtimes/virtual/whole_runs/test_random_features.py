@@ -18,7 +18,7 @@ def test_a_fleet_of_all_features_keeps_the_laws(seed: int, tmp_path: Path) -> No
     plays(seed, tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", range(ALL.start, ALL.stop, 24))
 def test_many_fleets_of_all_features_keep_the_laws(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 24):

@@ -1,0 +1,22 @@
+"""Every shipped link preset, failure profile and device profile plays in containers."""
+
+import pytest
+
+from tests.cover import LIBRARY
+from tests.fakes.dealt_fleets import each
+
+pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(200)]
+
+SECONDS = 25
+"""Duration of a run: a device on a LoRa link takes 20 s for its first update."""
+AWAY = {"phone-charging-at-night", "commuter-phone"}
+"""Profiles whose devices may be away when a run begins."""
+
+
+@pytest.mark.parametrize("key", LIBRARY)
+def test_a_device_with_each_profile_trains(play, key):
+    run = play(each(LIBRARY[key], key, SECONDS))
+    assert run.summary["outcome"] == "success" and run.summary["refused"] == 0
+    pushed = {record["node"] for record in run.said("update")}
+    assert set(LIBRARY[key]) - pushed <= (AWAY if key == "failures" else set())
+    assert {record["node"] for record in run.said("hello")} >= set(LIBRARY[key]) - AWAY
