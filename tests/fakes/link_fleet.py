@@ -4,7 +4,7 @@ import math
 from random import Random
 
 SECONDS = 24
-SEED = 3
+SEED = 2
 _STEPS = ((3.0, 250), (6.0, 500), (2.4, 200))
 """Rates of six seconds each in mbit, and the packets of 1,500 bytes that they are in a second."""
 _SPAN, _END = 6, 18
@@ -33,21 +33,24 @@ TEXT = (
 # Does each key of a link do to packets what it says?
 name: links
 seed: {SEED}
-training: {{dataset: mnist, model: mnist-mlp, algorithm: asgd, learning_rate: 0.01}}
+training: {{dataset: mnist, model: mnist-lenet, algorithm: asgd, learning_rate: 0.01}}
 evaluate: {{every: 1000000}}
 stop: {{time: {SECONDS}s}}
 tcp: {{congestion: reno}}
 virtual: {{step: 10ms, learner: none}}
 devices:
-  - {{name: burst, link: {{up: {{delay: 5ms, loss_model: {{gemodel: {{p: 2%, r: 25%}}}}}}}}}}
+  - {{name: burst, link: {{up: {{delay: 5ms, loss_model: {{gemodel: {{p: 1%, r: 25%}}}}}}}}}}
   - {{name: twice, link: {{up: {{delay: 5ms, duplicate: 10%}}}}}}
-  - {{name: wrong, link: {{up: {{delay: 5ms, corrupt: 5%}}}}}}
+  - {{name: wrong, link: {{up: {{rate: 8mbit, corrupt: 5%}}}}}}
   - {{name: overtaken, link: {{down: {{delay: 40ms, reorder: 40%, gap: 4}}}}}}
   - {{name: short, link: {{up: {{rate: 2mbit, limit: 10}}}}}}
   - {{name: framed, link: {{up: {{rate: 2mbit, overhead: 200}}}}}}
-  - {{name: uniform, link: {{up: {{delay: 60ms, jitter: 12ms, distribution: uniform}}}}}}
-  - {{name: normal, link: {{up: {{delay: 60ms, jitter: 10ms}}}}}}
-  - {{name: together, link: {{up: {{delay: 60ms, jitter: 10ms, correlation: 80%}}}}}}
+  - name: uniform
+    link: {{up: {{delay: 60ms, jitter: 12ms, distribution: uniform}}, down: {{rate: 400kbit}}}}
+  - name: normal
+    link: {{up: {{delay: 60ms, jitter: 10ms}}, down: {{rate: 400kbit}}}}
+  - name: together
+    link: {{up: {{delay: 60ms, jitter: 10ms, correlation: 80%}}, down: {{rate: 400kbit}}}}
   - {{name: waiting, link: {{up: {{rate: 8mbit, setup: 100ms}}}}}}
 """
     + "".join(
@@ -60,9 +63,10 @@ devices:
   - {name: once, link: {down: {trace: {file: steps.csv, loop: false, start: random}}}}
 faults:
   - kind: straggler
-    nodes: [burst, twice, wrong, overtaken, uniform, normal, together]
-    delay: 200ms
+    nodes: [burst, wrong, overtaken]
+    delay: 100ms
     at: 0s
+  - {kind: straggler, nodes: [twice], delay: 2s, at: 0s}
 """
 )
 

@@ -140,7 +140,8 @@ def main(*overrides: str) -> None:
         watch = Watch(Path(folder))
         _, summary = play(scenario, Path(folder), watch)
     devices, most = len(scenario.nodes), max(watch.sums)
-    print(f"{summary['outcome']}, {summary['updates']} updates, dilation {scenario.dilation:g}")
+    dilation = summary["fidelity"]["dilation"]
+    print(f"{summary['outcome']}, {summary['updates']} updates, dilation {dilation:g}")
     print(f"most: {most / 1024:.1f} GiB, {most / devices:.1f} MiB for each of {devices} devices")
     for name, sums in (("the sum", watch.sums), ("with workers alike it", watch.alike)):
         grown = sums[-1] / sums[min(1, len(sums) - 1)] - 1
