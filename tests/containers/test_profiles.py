@@ -11,12 +11,15 @@ SECONDS = 25
 """Duration of a run: a device on a LoRa link takes 20 s for its first update."""
 AWAY = {"phone-charging-at-night", "commuter-phone"}
 """Profiles whose devices may be away when a run begins."""
+GARBLED = {"faulty-router"}
+"""Profiles that flip bits, and whose messages may be refused."""
 
 
 @pytest.mark.parametrize("key", LIBRARY)
 def test_a_device_with_each_profile_trains(play, key):
     run = play(each(LIBRARY[key], key, SECONDS))
-    assert run.summary["outcome"] == "success" and run.summary["refused"] == 0
+    assert run.summary["outcome"] == "success"
+    assert {record["node"] for record in run.said("refused")} <= GARBLED
     pushed = {record["node"] for record in run.said("update")}
     assert set(LIBRARY[key]) - pushed <= (AWAY if key == "failures" else set())
     assert {record["node"] for record in run.said("hello")} >= set(LIBRARY[key]) - AWAY

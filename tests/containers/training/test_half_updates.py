@@ -21,7 +21,8 @@ SLACK = 0.06
 SCENARIO = f"""
 name: halves
 training:
-  {{dataset: digits, model: digits-mlp, algorithm: asgd, batch_size: 20, schedule: layer-by-layer}}
+  {{dataset: digits, model: digits-mlp, algorithm: asgd, learning_rate: 0.05, batch_size: 20,
+    schedule: layer-by-layer}}
 stop: {{time: {END}s}}
 devices:
   - name: killed
