@@ -1,9 +1,12 @@
 """Every shipped link preset, failure profile and device profile plays in containers."""
 
+import json
+
 import pytest
 
 from tests.cover import LIBRARY
 from tests.fakes.dealt_fleets import each
+from tests.pages.documented_keys import DOCUMENTED
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(200)]
 
@@ -20,6 +23,9 @@ def test_a_device_with_each_profile_trains(play, key):
     run = play(each(LIBRARY[key], key, SECONDS))
     assert run.summary["outcome"] == "success"
     assert {record["node"] for record in run.said("refused")} <= GARBLED
+    manifest = json.loads((run.folder / "manifest.json").read_text())
+    assert run.summary.keys() <= DOCUMENTED["summary"] | {"run"}
+    assert manifest.keys() <= DOCUMENTED["manifest"]
     pushed = {record["node"] for record in run.said("update")}
     assert set(LIBRARY[key]) - pushed <= (AWAY if key == "failures" else set())
     assert {record["node"] for record in run.said("hello")} >= set(LIBRARY[key]) - AWAY
