@@ -35,6 +35,8 @@ while time.monotonic() < begun + 600:
 """A link makes good 2 ms of lateness: its bucket holds as much. What is beyond is lost for good."""
 MOST_LOST = 0.25
 """Largest share of the time that a host may have lost, of which a measurement is excused."""
+MOST_TAKEN = 1.05
+"""Factor by which the machine below may have made a run slower, of which it is not excused."""
 CALM, PATIENCE = 0.01, 60.0
 """Share of the time that a calm host loses at most, and seconds to wait for a calm one."""
 
@@ -81,11 +83,27 @@ def tries(most: int) -> Iterator[Callable[[], float]]:
 def await_calm() -> None:
     """Wait until this host wakes a sleeping process in time, or `PATIENCE` is over."""
     until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        with lateness() as lost:
-            time.sleep(SPAN)
-            if lost() < CALM:
-                return
+    while time.monotonic() < until and not calm():
+        pass
+
+
+def calm() -> bool:
+    """Return whether this host wakes a sleeping process in time, for a second."""
+    with lateness() as lost:
+        time.sleep(SPAN)
+        return lost() < CALM
+
+
+@contextmanager
+def other_work() -> Iterator[Callable[[], bool]]:
+    """Yield what returns, after the block's run, whether the host had other work beside it.
+
+    The load that the run itself makes is no excuse for the run: the host is looked at before and
+    after it, and meanwhile for what the machine below took away.
+    """
+    before = calm()
+    with stolen() as taken:
+        yield lambda: not before or taken() > MOST_TAKEN or not calm()
 
 
 def wait() -> float:

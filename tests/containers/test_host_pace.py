@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
@@ -12,6 +12,7 @@ from tests.containers.host_pace import (
     at_most_twice,
     await_calm,
     lateness,
+    other_work,
     pace,
     stolen,
     tries,
@@ -101,3 +102,22 @@ def test_a_miss_is_played_again_once_and_never_left_out(misses: int) -> None:
         with pytest.raises(AssertionError):
             at_most_twice(play)
     assert len(plays) == min(misses + 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "taken", "excused"),
+    [
+        (True, True, 1.0, False),
+        (False, True, 1.0, True),
+        (True, False, 1.0, True),
+        (True, True, 1.2, True),
+    ],
+)
+def test_only_work_beside_a_run_excuses_it(
+    monkeypatch: pytest.MonkeyPatch, before: bool, after: bool, taken: float, excused: bool
+) -> None:
+    looks = iter([before, after])
+    monkeypatch.setattr(host_pace, "calm", lambda: next(looks))
+    monkeypatch.setattr(host_pace, "stolen", lambda: nullcontext(lambda: taken))
+    with other_work() as other:
+        assert other() == excused
