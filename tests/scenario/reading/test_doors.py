@@ -1,8 +1,6 @@
 """Every key has the same effect by each door: the file, `--set`, `--over`, and Python's `set`."""
 
 import json
-from collections.abc import Iterator
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,10 @@ from emulator.cli.play.python_calls import overrides
 from emulator.errors import ScenarioError
 from emulator.scenario import loads
 from emulator.scenario.reading.dump import dump
-from emulator.scenario.reading.yaml_subset import parse
 from emulator.sweeps.point import Grid
 from tests.containers.kinds.fleet import FLEET
 from tests.fakes import dealt_fleets
-from tests.fakes.small_scenario import addresses
+from tests.fakes.scenario_keys import path, places, without, written
 from tests.fakes.virtual import random_features
 
 TEXTS = (
@@ -24,42 +21,6 @@ TEXTS = (
     *map(dealt_fleets.scenario, dealt_fleets.TRAININGS),
     FLEET,
 )
-
-
-def written(text: str) -> dict[str, Any]:
-    """Return the resolved scenario of `text` as plain data."""
-    return parse(dump(loads(text)), "resolved").data
-
-
-def places(data: dict[str, Any], seen: set[str]) -> Iterator[tuple[Any, ...]]:
-    """Yield the address of each key of `data` whose like is not in `seen` yet."""
-    for address in addresses(data):
-        if address and isinstance(address[-1], str):
-            like = path(tuple("" if isinstance(step, int) else step for step in address))
-            like += str(holder(data, address).get("kind", ""))
-            if like not in seen:
-                seen.add(like)
-                yield address
-
-
-def holder(data: dict[str, Any], address: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the mapping that has the key at `address`."""
-    found: Any = data
-    for step in address[:-1]:
-        found = found[step]
-    return found
-
-
-def without(data: dict[str, Any], address: tuple[Any, ...]) -> tuple[dict[str, Any], Any]:
-    """Return `data` without the key at `address`, and its value."""
-    less = deepcopy(data)
-    return less, holder(less, address).pop(address[-1])
-
-
-def path(address: tuple[Any, ...]) -> str:
-    """Return `address` as `--set` names it."""
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in address)
-    return "".join(steps).removeprefix(".")
 
 
 @pytest.mark.slow
