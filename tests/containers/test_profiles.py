@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.cover import LIBRARY
-from tests.fakes.dealt_fleets import each
+from tests.cover.dealt_fleets import each
 from tests.pages.documented_keys import DOCUMENTED
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(200)]

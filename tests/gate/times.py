@@ -1,8 +1,9 @@
 """Times of the gate's tests, by lane: each lane writes its own, and one file keeps a whole gate's.
 
-`make test` passes `--times build/times/LANE.json` to each of its lanes. After a whole one
-`python -m tests.gate.times` prints what each lane took, and keeps it in the repository, where
-tests/gate/test_times.py holds the sum under the gate's budget.
+`make test` passes `--times=build/times/LANE.json` to each of its lanes; behind a space pytest would
+take the path of a file that is there for tests. After a whole gate `python -m tests.gate.times`
+prints what each lane took, and keeps it in the repository, where tests/gate/test_times.py holds the
+sum under the gate's budget.
 """
 
 import json

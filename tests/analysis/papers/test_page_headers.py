@@ -31,7 +31,7 @@ PLAYED = {
     *("chen-containers", "dynacomm-containers", "hardy-containers", "omnivore-containers"),
     *("accuracy", "adam", "byzantine", "factor", "four-algorithms", "headline", "headline-mlp"),
     *("heterogeneity", "ingress", "keep", "local-training", "mechanism", "omnivore", "pulls"),
-    *("rates", "reliability", "stress"),
+    *("rates", "reliability", "stress", "devices", "dynacomm"),
 }
 """Studies whose results stand on their pages with a verdict. The blocks of the others say that they
 were not played, or hold tables without a verdict."""

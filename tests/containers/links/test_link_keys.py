@@ -15,7 +15,7 @@ import pytest
 from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.images import node_image
 from tests.containers.links.captured_play import Captured, play_captured
-from tests.fakes.link_fleet import FILES, TEXT, TRACED
+from tests.cover.link_fleet import FILES, TEXT, TRACED
 from tests.netem.captured import FULL, Frame, median_rate, pairs
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]

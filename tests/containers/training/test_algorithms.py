@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.containers.conftest import EMULATE, TINY, Outcome, left
-from tests.fakes.dealt_fleets import TRAININGS, UPDATES, scenario
+from tests.cover.dealt_fleets import TRAININGS, UPDATES, scenario
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(280)]
 

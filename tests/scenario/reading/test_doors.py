@@ -12,7 +12,7 @@ from emulator.scenario import loads
 from emulator.scenario.reading.dump import dump
 from emulator.sweeps.point import Grid
 from tests.containers.kinds.fleet import FLEET
-from tests.fakes import dealt_fleets
+from tests.cover import dealt_fleets
 from tests.fakes.scenario_keys import path, places, without, written
 from tests.fakes.virtual import random_features
 

@@ -38,7 +38,7 @@ def records(text: str, folder: Path) -> list[dict[str, object]]:
     return [{k: v for k, v in each.items() if k != "zero"} for each in read(run / "run.jsonl")]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_key_that_is_left_out_changes_the_run(tmp_path: Path) -> None:
     effects: dict[str, bool] = {}
     for run in RUNS:

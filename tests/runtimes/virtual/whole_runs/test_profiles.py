@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cover import LIBRARY
-from tests.fakes.dealt_fleets import each
+from tests.cover.dealt_fleets import each
 from tests.fakes.virtual_world import played
 
 pytestmark = pytest.mark.slow

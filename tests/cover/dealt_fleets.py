@@ -1,6 +1,6 @@
 """Fleets to which all algorithms, codecs, codings, optimizers, aggregations and models are dealt.
 
-Three devices make 40 updates in each, in containers and in virtual time; tests/test_cover.py tells
+Three devices make 40 updates in each, in containers and in virtual time; test_cover.py here tells
 which part is in none.
 """
 

@@ -23,7 +23,7 @@ from emulator.world.faults import FAULTS
 from emulator.world.links.link import Side
 from emulator.world.links.traces import FORMATS
 from tests.containers.kinds.fleet import FLEET
-from tests.fakes import dealt_fleets, link_fleet
+from tests.cover import dealt_fleets, link_fleet
 from tests.fakes.virtual import random_failures, random_features
 
 FAMILIES = {
