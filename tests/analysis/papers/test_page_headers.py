@@ -32,6 +32,7 @@ PLAYED = {
     *("accuracy", "adam", "byzantine", "factor", "four-algorithms", "headline", "headline-mlp"),
     *("heterogeneity", "ingress", "keep", "local-training", "mechanism", "omnivore", "pulls"),
     *("rates", "reliability", "stress", "devices", "dynacomm"),
+    "learners",
 }
 """Studies whose results stand on their pages with a verdict. The blocks of the others say that they
 were not played, or hold tables without a verdict."""
