@@ -31,7 +31,7 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 
 # A skip that tests/gate/skips.py does not name fails these two: what a machine lacks, a test names.
 test test-all: STRICT := --strict-skips
-# The seconds of each lane's tests: `python -m tests.gate.times` prints and keeps them.
+# The seconds of each lane's tests: `python -m tests.gate.times` prints them.
 TIMED := --times=build/times
 test: shells check engine data images ## check, then run the tests that need Docker, root, TensorFlow or some seconds
 	@tests/netem/setup || true

@@ -1,9 +1,8 @@
-"""Times of the gate's tests, by lane: each lane writes its own, and one file keeps a whole gate's.
+"""Times of the gate's tests, by lane: each lane writes its own.
 
 `make test` passes `--times=build/times/LANE.json` to each of its lanes; behind a space pytest would
 take the path of a file that is there for tests. After a whole gate `python -m tests.gate.times`
-prints what each lane took, and keeps it in the repository, where tests/gate/test_times.py holds the
-sum under the gate's budget.
+prints what each lane took, its slowest modules, and the sum.
 """
 
 import json
@@ -18,7 +17,7 @@ import pytest
 from tests.layers import ROOT
 
 OPTION = "--times"
-WRITTEN, KEPT = ROOT / "build" / "times", Path(__file__).with_name("times.json")
+WRITTEN = ROOT / "build" / "times"
 MODULES = 5
 """Slowest modules of a lane that are printed."""
 
@@ -53,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def main() -> None:
-    """Print the times of the last gate, and keep them."""
+    """Print the times of the last gate."""
     lanes: dict[str, Any] = {
         file.stem: json.loads(file.read_text()) for file in sorted(WRITTEN.glob("*.json"))
     }
@@ -65,7 +64,6 @@ def main() -> None:
         for module, seconds in slowest:
             print(f"  {seconds:6.1f} s  {module}")
     print(f"{'sum':8} {sum(lane['wall'] for lane in lanes.values()):6.0f} s")
-    KEPT.write_text(json.dumps(lanes, indent=1) + "\n")
 
 
 if __name__ == "__main__":
