@@ -32,6 +32,7 @@ class Times:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._modules[report.nodeid.partition("::")[0]] += report.duration  # type: ignore[assignment]
 
+    @pytest.hookimpl(trylast=True)  # once the workers have ended
     def pytest_sessionfinish(self) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
         wall = round(time.monotonic() - self._began, 1)
