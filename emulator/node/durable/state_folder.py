@@ -85,8 +85,9 @@ class StateFolder:
             unsound = path.suffix == ".npz" and _state(path, begin) is None
             if begin > number or unsound or (begin == number and path.suffix == ".log"):
                 path.unlink()
-        for path in self._path.glob(_unfinished("*")):  # a kill while a state was written
-            path.unlink()
+        # After a kill while a state was written; a thread of it may yet give the file its name.
+        for path in self._path.glob(_unfinished("*")):
+            path.unlink(missing_ok=True)
 
     # -- running -------------------------------------------------------------------------------
 
