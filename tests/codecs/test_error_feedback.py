@@ -1,10 +1,13 @@
 """Error feedback: what is not sent is kept, added to the next gradient, and nothing is lost."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from emulator.codecs import Codec, EncoderContext, ErrorFeedback, TopK, encoder
+from emulator.codecs import DGC, Codec, EncoderContext, ErrorFeedback, TopK, encoder
+from emulator.codecs.values import ValueCoding
 from emulator.layout import Layout
 from emulator.units import Fraction
 from tests.fakes.codecs.codec_table import spread
@@ -56,3 +59,15 @@ def test_a_refused_gradient_leaves_no_trace_in_the_residual(gradient: list[float
     with pytest.raises(ValueError, match="diverged"):
         feedback.encode(np.array(gradient, np.float32))
     assert feedback.residual.tolist() == np.array([3e38, 1], np.float32).tolist()
+
+
+@pytest.mark.parametrize("values", get_args(ValueCoding))
+def test_dgc_keeps_what_the_coding_of_values_rounds_off(values: ValueCoding) -> None:
+    """v is what was gathered less what the server decodes, at each entry that was sent."""
+    codec, shape = DGC(keep=Fraction(0.1), momentum=0, values=values), layout(90, 7)
+    gathering = codec.start(place(shape))
+    gathered = np.zeros(97, np.float32)
+    for draw in np.random.default_rng(1).standard_normal((5, 97)).astype(np.float32):
+        gathered += draw
+        gathered -= spread(codec.decode(gathering.encode(draw), shape), 97)
+        assert np.allclose(gathering.residual, gathered, rtol=0, atol=1e-5)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.codecs.base import ByteCount
 from emulator.core import wire
 from emulator.core.wire.messages import (
     ActivationGradient,
@@ -198,6 +199,20 @@ def test_sizes_that_are_remembered_are_those_of_the_packed_messages(sent):
         lengths = [len(bytes(frame)) for frame in wire.pack(message)]
         lengths += [wire.CHECKSUM] if form.checked else []
         assert wire.size(message, form) == sum(lengths) + framing(lengths, form)
+
+
+@given(
+    st.builds(Update, NAME, NATURAL, REAL, REAL, PUSHED, st.none() | NATURAL),
+    FORMS,
+    NATURAL,
+    NATURAL,
+)
+def test_the_parts_of_a_push_are_its_whole_size(update, form, values, indices):
+    """The codec counts what is in its frames; head, checksum and framing are counted beside it."""
+    coded = sum(map(len, update.frames))
+    values, indices = values % (coded + 1), indices % (coded + 1)
+    count = ByteCount(values, indices, coded - values - indices)
+    assert sum(wire.pushed(update, count, form)) == wire.size(update, form)
 
 
 def test_a_size_is_packed_once_for_each_shape_and_few_shapes_are_kept(monkeypatch):

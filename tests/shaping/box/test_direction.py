@@ -281,6 +281,10 @@ def _each_second(side: Side, number: int) -> tuple[Direction, list[int]]:
     return direction, [_number(frame) for _, frame in left]
 
 
+def test_superpackets_are_cut_where_one_takes_longer_than_a_timer_may_be_late() -> None:
+    assert pytest.approx(tc.SLACK) == 8 * tc.SUPERPACKET / WHOLE
+
+
 def test_duplicates_are_what_was_asked() -> None:
     """Of 3,000 at 10 %, 99 in 100 seeds duplicate 258 to 342."""
     direction, numbers = _each_second(Side(duplicate=Fraction(0.1)), 3000)
