@@ -7,6 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from emulator.codecs import DGC, Codec, EncoderContext, ErrorFeedback, TopK, encoder
+from emulator.codecs.dgc import DGCEncoder
 from emulator.codecs.values import ValueCoding
 from emulator.layout import Layout
 from emulator.units import Fraction
@@ -66,6 +67,7 @@ def test_dgc_keeps_what_the_coding_of_values_rounds_off(values: ValueCoding) -> 
     """v is what was gathered less what the server decodes, at each entry that was sent."""
     codec, shape = DGC(keep=Fraction(0.1), momentum=0, values=values), layout(90, 7)
     gathering = codec.start(place(shape))
+    assert isinstance(gathering, DGCEncoder)
     gathered = np.zeros(97, np.float32)
     for draw in np.random.default_rng(1).standard_normal((5, 97)).astype(np.float32):
         gathered += draw
