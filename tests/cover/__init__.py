@@ -74,12 +74,9 @@ def played_in_containers() -> Iterator[str]:
 
 
 def played_in_virtual_time() -> Iterator[str]:
-    """Yield the scenarios of runs in virtual time that are held to laws."""
-    yield FLEET
-    yield link_fleet.TEXT
-    yield from map(dealt_fleets.scenario, dealt_fleets.TRAININGS)
-    for key, names in LIBRARY.items():
-        yield dealt_fleets.each(names, key, 1)
+    """Yield the scenarios of runs in virtual time that are held to laws, and those of containers,
+    of which virtual time plays the links by models of its own."""
+    yield from played_in_containers()
     yield from (random_failures.scenario(seed) for seed in range(20))
     yield from (random_features.scenario(seed) for seed in range(20))
 

@@ -92,7 +92,7 @@ class UnansweredPushes:
         self._sent.setdefault(node, _Sent()).broken = True
 
     def forget(self, node: str) -> None:
-        """Drop the pushes of `node`, whose process has ended: a new one knows none of them."""
+        """Drop the pushes of `node`: its process has ended, and the next one does not know them."""
         self._sent.pop(node, None)
 
 
