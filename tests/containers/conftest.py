@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,23 @@ def play_together(tmp_path, ours):
         return Outcome(json.loads(done.stdout))
 
     return run
+
+
+@contextmanager
+def begun(texts, tmp_path_factory, together):
+    """Yield the runs of `texts` by their keys, `together` at a time: each a future of the folder
+    and the ended process."""
+
+    def play(key):
+        (folders[key] / "scenario.yaml").write_text(texts[key])
+        command = [EMULATE, "run", "scenario.yaml", "--json", "--no-report"]
+        pipes = {"capture_output": True, "text": True, "timeout": 240}
+        return folders[key], subprocess.run(command, cwd=folders[key], **pipes)
+
+    # The factory is not safe for threads: its first call makes the folder of all folders.
+    folders = {key: tmp_path_factory.mktemp("run") for key in texts}
+    with ThreadPoolExecutor(together) as pool:
+        yield {key: pool.submit(play, key) for key in texts}
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 import json
 import re
-import subprocess
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
-from tests.containers.conftest import EMULATE, left
+from tests.containers.conftest import begun, left
 from tests.fakes.virtual.failure_laws import keeps_the_laws
 from tests.fakes.virtual.random_failures import KINDS, scenario
 
@@ -30,18 +29,8 @@ def text(seed: int) -> str:
 @pytest.fixture(scope="module")
 def plays(client, tmp_path_factory):
     """The runs, which begin together: folders, and processes that have ended."""
-
-    def play(seed: int) -> tuple[Path, subprocess.CompletedProcess]:
-        folder = folders[seed]
-        (folder / "scenario.yaml").write_text(text(seed))
-        command = [EMULATE, "run", "scenario.yaml", "--json", "--no-report"]
-        pipes = {"capture_output": True, "text": True, "timeout": 240}
-        return folder, subprocess.run(command, cwd=folder, **pipes)
-
-    # The factory is not safe for threads: its first call makes the folder of all folders.
-    folders = {seed: tmp_path_factory.mktemp(f"random-{seed}-") for seed in SEEDS}
-    with ThreadPoolExecutor(TOGETHER) as pool:
-        yield {seed: pool.submit(play, seed) for seed in SEEDS}
+    with begun({seed: text(seed) for seed in SEEDS}, tmp_path_factory, TOGETHER) as runs:
+        yield runs
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -14,6 +14,7 @@ import pytest
 
 from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.images import node_image
+from tests.containers.conftest import left
 from tests.containers.links.captured_play import Captured, play_captured
 from tests.cover.link_fleet import FILES, TEXT, TRACED
 from tests.netem.captured import FULL, Frame, median_rate, pairs
@@ -39,7 +40,9 @@ def run(client, tmp_path_factory) -> Captured:
     folder = tmp_path_factory.mktemp("links")
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    return play_captured(client, folder, TEXT)
+    played = play_captured(client, folder, TEXT)
+    assert not left(client, folder)
+    return played
 
 
 def inside(run: Captured, frames: Sequence[Frame]) -> list[Frame]:

@@ -2,13 +2,11 @@
 
 import json
 import math
-import subprocess
-from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
+from concurrent.futures import Future
 
 import pytest
 
-from tests.containers.conftest import EMULATE, TINY, Outcome, left
+from tests.containers.conftest import TINY, Outcome, begun, left
 from tests.cover.dealt_fleets import TRAININGS, UPDATES, scenario
 
 pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(280)]
@@ -36,18 +34,9 @@ def test_it_learns_and_nothing_is_refused(play, training):
 @pytest.fixture(scope="module")
 def plays(client, tmp_path_factory):
     """The runs of all dealt fleets, which begin together: folders, and ended processes."""
-
-    def play(fleet: str) -> tuple[Path, subprocess.CompletedProcess]:
-        folder = folders[fleet]
-        (folder / "scenario.yaml").write_text(scenario(fleet))
-        command = [EMULATE, "run", "scenario.yaml", "--json", "--no-report"]
-        pipes = {"capture_output": True, "text": True, "timeout": 240}
-        return folder, subprocess.run(command, cwd=folder, **pipes)
-
-    # The factory is not safe for threads: its first call makes the folder of all folders.
-    folders = {fleet: tmp_path_factory.mktemp("dealt") for fleet in TRAININGS}
-    with ThreadPoolExecutor(TOGETHER) as pool:
-        yield {fleet: pool.submit(play, fleet) for fleet in TRAININGS}
+    texts = {fleet: scenario(fleet) for fleet in TRAININGS}
+    with begun(texts, tmp_path_factory, TOGETHER) as runs:
+        yield runs
 
 
 @pytest.mark.parametrize("fleet", TRAININGS)
