@@ -60,15 +60,38 @@ def left(client, below):
     return {thing for thing in present(client, below) if not counts_the_gone(client, thing)}
 
 
+class Ours:
+    """What the runs of one test have in the engine, by id.
+
+    What belongs to runs with a folder elsewhere is somebody else's, who may be playing them now;
+    a network that the engine kept from an earlier test is no one's.
+    """
+
+    def __init__(self, client, base):
+        self._client, self._base = client, base
+        self._before = present(client, base)
+
+    def __call__(self):
+        return present(self._client, self._base) - self._before
+
+    def left(self):
+        """Return what is there of runs that have ended; the engine's own mistakes are not."""
+        return left(self._client, self._base) - self._before
+
+    def gone(self, seconds):
+        """Wait for the runs' things to go; false if some of them stay."""
+        began = time.monotonic()
+        while self() and time.monotonic() - began < seconds:
+            time.sleep(0.1)
+        return not self.left()
+
+
 @pytest.fixture
 def ours(client, tmp_path_factory):
-    """The ids of what these tests' runs have in the engine; nothing in the end.
-
-    What belongs to runs with a folder elsewhere is somebody else's, who may be playing them now.
-    """
-    base = tmp_path_factory.getbasetemp()
-    yield lambda: present(client, base)
-    assert not left(client, base)
+    """What this test's runs have in the engine; nothing in the end."""
+    ours = Ours(client, tmp_path_factory.getbasetemp())
+    yield ours
+    assert not ours.left()
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def assert_measured_to_the_last(tmp_path, outcome):
 def test_a_stopped_run_is_measured(start, ours, tmp_path):
     process, _ = begin_measured(start, tmp_path)
     subprocess.run([EMULATE, "stop", "tiny"], cwd=tmp_path, check=True)
-    until(lambda: process.poll() is not None and not ours(), 60)
+    assert process.wait(60) is not None and ours.gone(60)
     assert_measured_to_the_last(tmp_path, "stopped")
 
 
@@ -111,7 +111,7 @@ def test_a_canceled_run_is_measured_by_a_resume_even_by_a_second_one(
 ):
     process, versions = begin_measured(start, tmp_path)
     process.send_signal(signal.SIGINT)
-    until(lambda: process.poll() is not None and not ours(), 60)
+    assert process.wait(60) is not None and ours.gone(60)
     kept, summary = len([*versions.iterdir()]), latest(tmp_path)
     assert summary["outcome"] == "canceled" and summary["updates"] == kept - 1 >= 500
     assert summary["final_accuracy"] is None and summary["unmeasured"]["count"] == kept
@@ -121,7 +121,7 @@ def test_a_canceled_run_is_measured_by_a_resume_even_by_a_second_one(
         while len([*versions.iterdir()]) == kept:
             assert resumed.poll() is None
         resumed.kill()
-    until(lambda: not ours(), 60)  # the container ends with its conductor
+    assert ours.gone(60)  # the container ends with its conductor
     assert 0 < len([*versions.iterdir()]) < kept
     done = emulate("resume", "tiny", "--no-report", check=False)
     assert done.returncode == 130 and f"measuring 0 of {kept}" not in done.stdout
@@ -133,7 +133,7 @@ def test_a_signal_keeps_what_there_is(start, ours, stranger, tmp_path, number):
     process = start(ENDLESS)
     until(lambda: (tmp_path / "runs/tiny/latest/server/run.jsonl").stat().st_size > 20_000, 30)
     process.send_signal(number)
-    until(lambda: process.poll() is not None and not ours(), 60)
+    assert process.wait(60) is not None and ours.gone(60)
     assert process.returncode == 130
     summary = latest(tmp_path)
     assert summary["outcome"] == "canceled" and summary["updates"] > 0
@@ -152,7 +152,7 @@ def test_a_signal_while_containers_start(tmp_path, ours, emulate):
     )
     until(lambda: len(ours()) > 4, 30)
     process.send_signal(signal.SIGINT)
-    until(lambda: process.poll() is not None and not ours(), 60)
+    assert process.wait(60) is not None and ours.gone(60)
     assert process.returncode == 130
     assert latest(tmp_path)["outcome"] == "canceled"
 

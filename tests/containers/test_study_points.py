@@ -45,7 +45,7 @@ def test_a_point_is_played_in_containers(tiny, tmp_path, ours):
         100,
     )
     assert finished.row["kept_up"] == summary["fidelity"]["kept_up"]
-    assert not ours()
+    assert not ours.left()
 
 
 def test_its_containers_are_removed_if_the_sweep_is_killed(tiny, tmp_path, ours):
@@ -53,4 +53,4 @@ def test_its_containers_are_removed_if_the_sweep_is_killed(tiny, tmp_path, ours)
     with subprocess.Popen([sys.executable, "-c", SWEEPS], cwd=tmp_path) as conductor:
         until(lambda: len(ours()) > 2, 60)
         os.kill(conductor.pid, signal.SIGKILL)
-    until(lambda: not ours(), 60)
+    assert ours.gone(60)

@@ -111,7 +111,7 @@ def test_a_full_disk_ends_the_run_in_one_line(emulate, ours, small_disk):
     assert done.returncode == 1
     assert "No space left on device: make room, and `emulate report" in done.stderr
     assert "Traceback" not in done.stderr and done.stderr.count("\n") <= 2
-    assert not ours()
+    assert not ours.left()
 
 
 def test_a_folder_that_is_removed_ends_the_run_in_one_line(start, tmp_path):
