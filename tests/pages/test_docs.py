@@ -36,6 +36,23 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "://" in target or (page.parent / target).is_file(), target
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that readers of Markdown give to a page's titles."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@BY_PAGE
+def test_links_lead_to_titles(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+        assert anchor in anchors(page.parent / target if target else page), f"{target}#{anchor}"
+
+
+@BY_PAGE
+def test_no_merge_is_unfinished(page: Path) -> None:
+    assert not re.search(r"^(<{7} |={7}$|>{7} )", page.read_text(), re.MULTILINE)
+
+
 PLACES = r"(?<![\w/.<$-])(?:\.ci|analysis|docs|emulator|images|scenarios|tests)/[\w./*{}-]*\w"
 EXAMPLES = {"emulator/codecs/half.py"}
 """The file that docs/add-a-codec.md has the reader write."""
