@@ -13,8 +13,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 FAST := not slow and not docker and not tensorflow and not netns and not netem and not thorough
 REST := netem or thorough
-ALONE := docker and not beside
-TIMES := (netns or timed) and not docker and not beside
+TIMES := netns or timed
 # One thread for each process: a host that plays many devices has no cores to spare for thread pools.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
@@ -36,12 +35,13 @@ TIMED := --times=build/times
 test: shells check engine data images ## check, then run the tests that need Docker, root, TensorFlow or some seconds
 	@tests/netem/setup || true
 	$(BIN)/pytest $(STRICT) $(TIMED)/slow.json -n auto --dist loadfile --durations=10 \
-	  -m "not ($(FAST)) and not docker and not netns and not timed and not ($(REST))"
-	$(BIN)/pytest $(STRICT) $(TIMED)/beside.json -n 2 --dist loadfile -m "beside and not ($(REST))" --durations=10
-	$(BIN)/pytest $(STRICT) $(TIMED)/alone.json -m "$(ALONE) and not ($(REST))" --durations=10 # one at a time: these measure times on this host
-	@# What other work on the host made late is measured once more.
-	$(BIN)/pytest $(STRICT) $(TIMED)/times.json -m "$(TIMES) and not ($(REST))" --durations=10 || \
-	  $(BIN)/pytest $(STRICT) -m "$(TIMES) and not ($(REST))" --last-failed
+	  -m "not ($(FAST)) and not docker and not ($(TIMES)) and not ($(REST))"
+	$(BIN)/pytest $(STRICT) $(TIMED)/containers.json -n 2 --dist loadfile --durations=10 \
+	  -m "docker and not ($(TIMES)) and not ($(REST))"
+	@# What measures times on this host: two tests at once, then alone what other work made late.
+	$(BIN)/pytest $(STRICT) $(TIMED)/times.json -n 2 --dist loadfile --durations=10 \
+	  -m "($(TIMES)) and not ($(REST))" || \
+	  $(BIN)/pytest $(STRICT) $(TIMED)/again.json -m "($(TIMES)) and not ($(REST))" --last-failed --last-failed-no-failures none
 
 test-all: test ## run all tests: also those that boot another kernel, take minutes, or want a host without other work
 	@tests/debian/setup || true

@@ -10,7 +10,7 @@ import pytest
 from emulator.learning import models
 from tests.containers.conftest import EMULATE, TINY, until
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
 
 CAPTURE = """
 import socket, sys, threading

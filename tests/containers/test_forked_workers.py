@@ -17,7 +17,7 @@ from emulator.runtimes.docker.forks import SHARED
 from emulator.runtimes.docker.images import node_image
 from tests.containers.conftest import TINY, until
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 
 TIMED = TINY.replace("updates: 300, time: 60s", "time: 2min")
 PAIR = TIMED.replace("name: tiny", "name: executed")

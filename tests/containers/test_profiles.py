@@ -8,7 +8,7 @@ from tests.cover import LIBRARY
 from tests.cover.dealt_fleets import each
 from tests.pages.documented_keys import DOCUMENTED
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
 
 SECONDS = 25
 """Duration of a run: a device on a LoRa link takes 20 s for its first update."""

@@ -11,7 +11,7 @@ import pytest
 
 from tests.containers.conftest import EMULATE, Outcome
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(180)]
 
 FORTY = """
 # How soon are forty devices at work?

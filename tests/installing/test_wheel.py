@@ -83,7 +83,6 @@ def test_each_file_that_help_names_can_be_had_without_a_checkout(
 
 
 @pytest.mark.docker
-@pytest.mark.beside
 def test_it_builds_its_image_and_plays_in_containers(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "lab.yaml").write_text(SCENARIO)
     (tmp_path / "half.py").write_text((ROOT / "scenarios" / "own" / "half.py").read_text())

@@ -8,7 +8,7 @@ import pytest
 
 from tests.containers.conftest import TINY
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(120)]
 
 
 def world(**parts):

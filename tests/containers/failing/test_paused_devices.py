@@ -6,7 +6,7 @@ import pytest
 
 from tests.containers.conftest import TINY, until
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(120)]
 
 
 def state(client, container):

@@ -11,7 +11,7 @@ from tests.containers.conftest import begun, left
 from tests.fakes.virtual.failure_laws import keeps_the_laws
 from tests.fakes.virtual.random_failures import KINDS, scenario
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(280)]
 
 SEEDS = range(720, 730)
 TOGETHER = 3

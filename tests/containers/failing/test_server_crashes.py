@@ -13,7 +13,7 @@ import pytest
 from emulator.runtimes.docker.engine.cleanup import clean_up
 from tests.containers.conftest import EMULATE, TINY, Outcome, until
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(180)]
 LOAD = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 """Factor by which other work slows a start down."""
 TIMELY = TINY.replace("left}", "left, profile: {cpu: 40%}}").replace(

@@ -9,7 +9,7 @@ from emulator.runtimes.docker.play_containers import play
 from emulator.scenario import cores_and_memory, loads
 from tests.containers.conftest import left
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 
 SCENARIO = """
 name: bridges

@@ -14,7 +14,7 @@ from emulator.runtimes.docker.images import node_image
 from tests.containers.links.captured_play import play_captured
 from tests.netem.captured import median_rate, pairs
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(200)]
 
 SCENARIO = """
 # Does a capture of the packets find the links that the summary tells of?

@@ -8,7 +8,7 @@ import pytest
 from emulator.log.verdicts.host_shortage import SUBJECT, short_share
 from tests.containers.host_pace import at_most_twice, other_work
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(400)]
 
 BUSY = """
 # Do a rated and delayed link keep their promise both ways?

@@ -19,7 +19,7 @@ from tests.containers.links.captured_play import Captured, play_captured
 from tests.cover.link_fleet import FILES, TEXT, TRACED
 from tests.netem.captured import FULL, Frame, median_rate, pairs
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(200)]
 
 SIGMAS = 5
 RATE = 0.03

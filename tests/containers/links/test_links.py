@@ -16,7 +16,7 @@ from emulator.units import Rate
 from emulator.world.links.link import FRAME, Link, Side
 from tests.containers.host_pace import lateness
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(120)]
 RATES = {"radio": 0.25e6, "slow": 1e6, "middle": 10e6, "fast": 50e6, "fibre": 100e6}
 TRIES = 3
 SECONDS = 6

@@ -19,7 +19,7 @@ from emulator.runtimes.docker.images import node_image
 from emulator.world.links.link import FRAME
 from tests.containers.conftest import until
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(300)]
 
 RTT = 0.100
 """Seconds of a round trip of the device `far`: 40 ms up and 60 ms down."""

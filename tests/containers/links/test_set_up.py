@@ -22,7 +22,7 @@ from emulator.transport.secrets import issue
 from emulator.world.links.link import FRAME
 from emulator.world.roles import SERVER
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(300)]
 
 NET = "emulate-set-up"
 MARKS = {"emulate.run": "set-up"}

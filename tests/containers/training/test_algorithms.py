@@ -9,7 +9,7 @@ import pytest
 from tests.containers.conftest import TINY, Outcome, begun, left
 from tests.cover.dealt_fleets import TRAININGS, UPDATES, scenario
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(280)]
 
 TRAINING = "dataset: digits, model: digits-mlp, algorithm: adacomp, learning_rate: 0.1"
 TOGETHER = 3

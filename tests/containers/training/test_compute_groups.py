@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
 
 GROUPED = """
 # Does a group go on without a dead member, and without waiting for another group?

@@ -12,7 +12,7 @@ from emulator.learning.models import find
 from ..conftest import Outcome
 from ..same_order import replay
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
 
 SCENARIO = """
 name: cut

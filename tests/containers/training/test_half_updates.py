@@ -5,7 +5,7 @@ import pytest
 from emulator.learning import models
 from emulator.world.links.link import FRAME
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
 
 SIZES = [place.stop - place.start for place in models.find("digits-mlp").layout.layers]
 RATE, SETUP = 0.5e6, 0.05

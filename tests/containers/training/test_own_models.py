@@ -13,7 +13,7 @@ from emulator.plugins import python_file
 from tests.containers.conftest import Outcome
 from tests.layers import ROOT
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(240)]
 
 OWN = ROOT / "scenarios" / "own"
 

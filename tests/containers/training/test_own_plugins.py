@@ -15,7 +15,6 @@ from tests.layers import ROOT
 pytestmark = [
     pytest.mark.docker,
     pytest.mark.tensorflow,
-    pytest.mark.beside,
     pytest.mark.timeout(240),
 ]
 

@@ -26,6 +26,7 @@ def close(run):
     return abs(last["t_iteration"] / last["predicted_iteration"] - 1) < CLOSE
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("schedule", ["layer-by-layer", "{kind: dynacomm, replan: 15}"])
 def test_a_run_in_segments_goes_as_planned(play, schedule):
     run = play(SCENARIO.replace("SCHEDULE", schedule))
