@@ -10,7 +10,12 @@ from tests.containers.conftest import TINY
 from tests.containers.host_pace import pace, stolen, wait
 from tests.layers import ROOT
 
-pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.tensorflow, pytest.mark.timeout(1200)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timed,
+    pytest.mark.tensorflow,
+    pytest.mark.timeout(1200),
+]
 
 QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
 PROMISED = 0.10

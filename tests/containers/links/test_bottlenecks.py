@@ -9,7 +9,12 @@ import pytest
 
 from tests.containers.conftest import until
 
-pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.tensorflow, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timed,
+    pytest.mark.tensorflow,
+    pytest.mark.timeout(300),
+]
 
 STREETS = """
 # Do the homes of two streets share the lines as max-min fairness has it?
