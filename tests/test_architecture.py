@@ -25,6 +25,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -292,6 +293,57 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         yield node
         if isinstance(node, ast.If):
             yield from _top_level(node.body)
+
+
+def test_no_test_imports_another_test() -> None:
+    """What tests share is a module with a subject of its own, beside its users or in tests/fakes.
+
+    A test that imports another fails with it, and names of one subject are found in another.
+    """
+    borrowed = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for name in _imported(tree(path), path)
+        if any(part.startswith("test_") for part in name.split("."))
+    }
+    assert borrowed == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from tests.codecs.LAWS import TABLE",
+        "from .LAWS import TABLE",
+        "from . import LAWS",
+        "from tests.codecs import LAWS",
+        "import tests.codecs.LAWS as laws",
+        "def late():\n    from ..codecs.LAWS import TABLE",
+        "CHILD = 'from tests.codecs.LAWS import TABLE'",
+    ],
+)
+def test_that_an_import_of_a_test_is_seen(code: str) -> None:
+    place = ROOT / "tests" / "codecs" / "test_details.py"
+    names = _imported(ast.parse(code.replace("LAWS", "test_laws")), place)
+    assert any(name.startswith("tests.codecs.test_laws") for name in names)
+
+
+def _imported(module: ast.Module, path: Path) -> Iterator[str]:
+    """Yield the absolute names that `module`, read from `path`, imports, and its programs do.
+
+    A program is a text with imports, which a test gives to a process of its own.
+    """
+    package = path.relative_to(ROOT).parts[:-1]
+    for node in ast.walk(module):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.name for each in names)
+            case ast.ImportFrom(module=name, names=names, level=level):
+                above = package[: len(package) - level + 1] if level else ()
+                origin = [*above, *([name] if name else [])]
+                yield from (".".join([*origin, each.name]) for each in names)
+            case ast.Constant(value=str(text)) if "import " in text:
+                with suppress(SyntaxError):
+                    yield from _imported(ast.parse(text), path)
 
 
 # -- habits --------------------------------------------------------------------------------------

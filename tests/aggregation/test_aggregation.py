@@ -25,16 +25,8 @@ from emulator.modulation import Constant, Staleness
 from emulator.optimizers.base import Modulated, mean
 from emulator.units import Fraction
 from emulator.vectors import Gradient, Vector
+from tests.aggregation.aggregation_table import TABLE
 
-TABLE = [
-    pytest.param(Mean(), id="mean"),
-    pytest.param(Median(), id="median"),
-    pytest.param(TrimmedMean(), id="trimmed-mean"),
-    pytest.param(Krum(1), id="krum"),
-    pytest.param(MultiKrum(1), id="multi-krum"),
-    pytest.param(NormClip(), id="norm-clip"),
-    pytest.param(NormClip(2.0), id="norm-clip-2"),
-]
 ROBUST = [row for row in TABLE if row.values[0] != Mean()]
 SIZE = 12
 

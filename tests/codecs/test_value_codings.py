@@ -15,6 +15,7 @@ from emulator.codecs.values import CODINGS as VALUES
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.vectors import Indices, Vector
+from tests.codecs.rounded_values import EXACT
 from tests.fakes.codecs.index_sets import layout, sets, u32
 from tests.fakes.tried_examples import tried
 
@@ -34,34 +35,6 @@ def entries(draw: st.DrawFn) -> tuple[Indices, Vector, Layout]:
 def groups(indices: Indices, shape: Layout) -> list[slice]:
     ends = [0, *indices.searchsorted([stop for _, stop in shape.bounds]).tolist()]
     return [slice(a, b) for a, b in itertools.pairwise(ends) if a < b]
-
-
-def f32(values: Vector, places: list[slice]) -> Vector:
-    return values
-
-
-def f16(values: Vector, places: list[slice]) -> Vector:
-    return np.clip(values, -65_504, 65_504).astype(np.float16).astype(np.float32)
-
-
-def bf16(values: Vector, places: list[slice]) -> Vector:
-    """To eight bits of fraction, by Python's rounding of halves to even."""
-    largest = struct.unpack(">f", b"\x7f\x7f\0\0")[0]
-    rounded = []
-    for value in values.tolist():
-        exponent = max(math.frexp(value)[1], -125) - 8
-        near = math.ldexp(round(math.ldexp(value, -exponent)), exponent)
-        rounded.append(max(-largest, min(largest, near)))
-    return np.array(rounded, np.float32)
-
-
-def ternary(values: Vector, places: list[slice]) -> Vector:
-    means = [np.abs(values[place]).mean(dtype=np.float64) for place in places]
-    each = [np.full(p.stop - p.start, mean) for p, mean in zip(places, means, strict=True)]
-    return (np.sign(values) * np.concatenate([[], *each])).astype(np.float32)
-
-
-EXACT = {"f32": f32, "f16": f16, "bf16": bf16, "ternary": ternary}
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -13,18 +13,18 @@ from emulator.codecs import indices, values
 from emulator.learning import models
 from emulator.learning.datasets import DATASETS
 from emulator.world import faults
-from tests.aggregation.test_aggregation import TABLE as AGGREGATIONS
-from tests.codecs.test_value_codings import EXACT
+from tests.aggregation.aggregation_table import TABLE as AGGREGATIONS
+from tests.codecs.rounded_values import EXACT
 from tests.fakes.codecs.codec_table import ROWS
 from tests.fakes.codecs.stateless_codecs import TABLE as STATELESS
-from tests.learning.datasets.test_datasets import FIRST
-from tests.learning.models.test_models import KINDS, SIZES
-from tests.modulation.test_modulation import TABLE as MODULATIONS
-from tests.optimizers.test_optimizers import WITH_SIGN
-from tests.pulls.test_pulls import KINDS as PULLS
-from tests.schedules.test_schedules import TABLE as SCHEDULES
-from tests.synchronization.test_synchronization import TABLE as SYNCHRONIZATIONS
-from tests.world.faults.test_faults import VERBS_OF_KINDS
+from tests.learning.datasets.first_labels import FIRST
+from tests.learning.models.model_sizes import KINDS, SIZES
+from tests.modulation.modulation_table import TABLE as MODULATIONS
+from tests.optimizers.optimizer_table import WITH_SIGN
+from tests.pulls.pull_table import KINDS as PULLS
+from tests.schedules.schedule_table import TABLE as SCHEDULES
+from tests.synchronization.synchronization_table import TABLE as SYNCHRONIZATIONS
+from tests.world.faults.verbs_of_kinds import VERBS_OF_KINDS
 
 
 def _plugins(rows: Iterable[Any]) -> list[Any]:
@@ -43,38 +43,38 @@ FAMILIES = {  # name: package, its plugin classes, the plugins in its tests' tab
         modulation,
         get_args(modulation.AnyModulation),
         _plugins(MODULATIONS),
-        "TABLE in tests/modulation/test_modulation.py",
+        "TABLE in tests/modulation/modulation_table.py",
     ),
     "optimizers": (
         optimizers,
         get_args(optimizers.AnyOptimizer),
         _plugins(WITH_SIGN),
-        "WITH_SIGN in tests/optimizers/test_optimizers.py",
+        "WITH_SIGN in tests/optimizers/optimizer_table.py",
     ),
-    "pulls": (pulls, get_args(pulls.AnyPull), PULLS, "KINDS in tests/pulls/test_pulls.py"),
+    "pulls": (pulls, get_args(pulls.AnyPull), PULLS, "KINDS in tests/pulls/pull_table.py"),
     "schedules": (
         schedules,
         get_args(schedules.AnySchedule),
         SCHEDULES,
-        "TABLE in tests/schedules/test_schedules.py",
+        "TABLE in tests/schedules/schedule_table.py",
     ),
     "synchronization": (
         synchronization,
         get_args(synchronization.AnySynchronization),
         _plugins(SYNCHRONIZATIONS),
-        "TABLE in tests/synchronization/test_synchronization.py",
+        "TABLE in tests/synchronization/synchronization_table.py",
     ),
     "aggregation": (
         aggregation,
         get_args(aggregation.AnyAggregation),
         _plugins(AGGREGATIONS),
-        "TABLE in tests/aggregation/test_aggregation.py",
+        "TABLE in tests/aggregation/aggregation_table.py",
     ),
     "faults": (
         faults,
         tuple(faults.FAULTS.values()),
         [fault for fault, *_ in VERBS_OF_KINDS],
-        "VERBS_OF_KINDS in tests/world/faults/test_faults.py",
+        "VERBS_OF_KINDS in tests/world/faults/verbs_of_kinds.py",
     ),
 }
 FAMILY = pytest.mark.parametrize("package, classes, rows, table", FAMILIES.values(), ids=FAMILIES)
@@ -107,7 +107,7 @@ def test_every_plugin_is_listed(
 
 def test_every_value_coding_has_its_law() -> None:
     rounded = {"int8"}  # tests/codecs: within half a step of a byte
-    table = "EXACT in tests/codecs/test_value_codings.py"
+    table = "EXACT in tests/codecs/rounded_values.py"
     assert EXACT.keys() | rounded == values.CODINGS.keys(), f"each coding has a row in {table}"
     assert values.CODINGS.keys() == {*get_args(values.ValueCoding)}
 
@@ -119,14 +119,14 @@ def test_every_index_coding_is_listed() -> None:
 
 
 def test_every_model_has_its_sizes() -> None:
-    tables = "SIZES and KINDS in tests/learning/models/test_models.py"
+    tables = "SIZES and KINDS in tests/learning/models/model_sizes.py"
     assert models.MODELS.keys() == SIZES.keys() == KINDS.keys(), f"each model has a row in {tables}"
 
 
 def test_every_data_set_has_its_first_labels() -> None:
     # made here, by what tests/learning/datasets has in test_grammar.py and test_shapes.py
     generated = {"sentences", "shapes"}
-    table = "FIRST in tests/learning/datasets/test_datasets.py"
+    table = "FIRST in tests/learning/datasets/first_labels.py"
     assert DATASETS.keys() == FIRST.keys() | generated, f"each data set has a row in {table}"
 
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from emulator.scenario import schema
@@ -66,3 +67,10 @@ def _unions(part: dict[str, Any], value: Any) -> bool:
     matching = [accepts(item, value) for item in part.get("oneOf", ())]
     some = [accepts(item, value) for item in part.get("anyOf", ())]
     return ("oneOf" not in part or sum(matching) == 1) and ("anyOf" not in part or any(some))
+
+
+def mappings(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from mappings(item)

@@ -22,7 +22,7 @@ from emulator.log.verdicts.link_fidelity import (
 )
 from emulator.log.verdicts.packet_lateness import Shaped
 from emulator.scenario.reading.profiles import Library
-from tests.log.test_summary import summary
+from tests.log.flaky_summary import summary
 
 
 def _row(*records: dict[str, Any], cause: str = "") -> dict[str, Any]:

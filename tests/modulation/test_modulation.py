@@ -12,18 +12,13 @@ from hypothesis import strategies as st
 from emulator import modulation
 from emulator.core.server.parameters import Parameters
 from emulator.layout import Layout, Variable
-from emulator.modulation import AnyModulation, Constant, PerParameter, Staleness, history
+from emulator.modulation import AnyModulation, PerParameter, Staleness, history
 from emulator.modulation.history import History
 from emulator.vectors import Gradient, Indices, Vector
+from tests.modulation.modulation_table import TABLE
 
 SIZE = 30
 LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))
-
-TABLE = [
-    pytest.param(Constant(), id="constant"),
-    pytest.param(Staleness(), id="staleness"),
-    pytest.param(PerParameter(), id="per-parameter"),
-]
 
 
 def narrow(entries: int, updates: int) -> ExitStack:

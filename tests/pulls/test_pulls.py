@@ -15,10 +15,10 @@ from emulator.pulls.delta import Changes
 from emulator.pulls.floats import Values
 from emulator.vectors import Gradient
 from tests.fakes.tried_examples import tried
+from tests.pulls.pull_table import KINDS
 
 SIZE = 400
 LAYOUT = Layout((Variable("all", (SIZE,), "dense", 0),))
-KINDS: list[AnyPull] = [WholeModel(), WholeModel("f16"), Delta(), Delta("f16")]
 
 
 def sparse(indices: Sequence[int]) -> Gradient:

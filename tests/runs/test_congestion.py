@@ -10,7 +10,7 @@ from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.scenario import dump, loads
 from tests.fakes.small_scenario import mistakes, small
-from tests.runtimes.docker.configs.test_configs import configs
+from tests.runtimes.docker.configs.pair_configs import configs
 
 
 @pytest.fixture(autouse=True)

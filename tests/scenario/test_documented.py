@@ -12,6 +12,7 @@ import yaml
 from emulator.scenario import load, loads, schema
 from emulator.scenario.timeline.compiled import timeline
 from tests.fakes.installing.doc_blocks import blocks
+from tests.fakes.json_schema import mappings
 from tests.fakes.small_scenario import SCENARIOS, WRITTEN, in_folder
 
 DOCS = SCENARIOS.parent / "docs"
@@ -46,13 +47,6 @@ def test_the_documented_failure_profile_can_be_used(tmp_path: Path) -> None:
         "profiles/failures/night-shift.yaml": json.dumps(profile),
     }
     assert timeline(load(in_folder(tmp_path, files)))
-
-
-def mappings(node: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(node, dict):
-        yield node
-    for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from mappings(item)
 
 
 def test_every_key_and_name_is_documented() -> None:

@@ -24,14 +24,8 @@ from emulator.schedules import (
     timing,
 )
 from tests.schedules.brute_force import every_cut, pull_seconds, push_seconds
+from tests.schedules.schedule_table import TABLE
 
-TABLE: list[AnySchedule] = [
-    Sequential(),
-    LayerByLayer(),
-    IBatch(),
-    DynaComm(),
-    DynaComm(method="paper"),
-]
 OF_KINDS = pytest.mark.parametrize("schedule", TABLE, ids=str)
 
 PARTS = 420  # times are multiples of 1/420 s: sevenths, thirds and quarters among them

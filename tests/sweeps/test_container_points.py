@@ -19,7 +19,7 @@ from emulator.sweeps.studies import STUDIES
 from tests.fakes.sweeps.made_up_play import HANGS
 from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, rates
 from tests.fakes.typed_commands import Emulate
-from tests.sweeps.test_sweep_ends import alive, until
+from tests.sweeps.awaited import alive, until
 
 CONTAINERS = (sys.executable, "-m", "tests.fakes.sweeps.made_up_containers")
 

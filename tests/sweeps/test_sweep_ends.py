@@ -5,10 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,21 +16,7 @@ from emulator.sweeps.deciding_code import deciding_code
 from emulator.sweeps.point_note import NOTE
 from tests.fakes.sweeps.made_up_play import CRASHES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
 from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, made_up, rates
-
-
-def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
-    end = time.monotonic() + seconds
-    while not (result := condition()):
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
-    return result
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+from tests.sweeps.awaited import alive, until
 
 
 def hanging(out: Path) -> int:

@@ -10,10 +10,8 @@ from analysis.papers.declaration import Claim, FigureSpec, Values, declared, pap
 from analysis.papers.folder import open_study
 from analysis.papers.results import Results
 from emulator.sweeps.studies import STUDIES
-from tests.analysis.papers.test_study_figures import drawn, labelled
+from tests.analysis.drawn_figures import labelled
 from tests.fakes.runs.made_up_study import BETTER, GOOD, Key, played, training
-
-__all__ = ["drawn"]  # a fixture
 
 Records = list[dict[str, Any]]
 

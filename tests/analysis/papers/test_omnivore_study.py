@@ -14,8 +14,8 @@ from analysis.papers.declaration import declared
 from analysis.papers.folder import Row, Study
 from emulator.sweeps import sweep
 from emulator.sweeps.studies import STUDIES
-from tests.analysis.facts.test_momentum import asynchronous
-from tests.analysis.facts.test_statistical_efficiency import ALONE, BARRIER, PAIRS, log, repeated
+from tests.fakes.runs.asynchronous_descent import asynchronous
+from tests.fakes.runs.group_steps import ALONE, BARRIER, PAIRS, log, repeated
 from tests.fakes.sweeps.made_up_sweeps import Watching
 from tests.fakes.virtual_world import digits
 

@@ -21,11 +21,11 @@ from analysis.papers.omnivore import MEASURED
 from analysis.papers.results import Results
 from emulator.sweeps.studies import STUDIES
 from emulator.sweeps.studies.plans import SCHEDULES
-from tests.analysis.facts.test_momentum import asynchronous
 from tests.benchmarks.tuning.tuned_fleets import FLEETS
+from tests.fakes.runs.asynchronous_descent import asynchronous
 from tests.fakes.runs.handmade_run import update, written
+from tests.fakes.sweeps.tuned_results import OURS, PAPER, TRAINED
 from tests.layers import ROOT
-from tests.sweeps.tuning.test_tuned_fleets import OURS, PAPER, TRAINED
 
 PLAYED = {
     *("chen-containers", "dynacomm-containers", "hardy-containers", "omnivore-containers"),

@@ -11,6 +11,7 @@ from analysis.papers.folder import open_study
 from analysis.papers.results import Results
 from analysis.pictures import picture_file
 from analysis.pictures.picture_file import Print
+from tests.analysis.drawn_figures import labelled
 from tests.fakes.runs.made_up_study import BETTER, GOOD, Key, played, training
 
 DENSE = training(BETTER, 100, 0)
@@ -34,24 +35,6 @@ def folder(tmp_path: Path) -> Path:
         ("many", "ASGD", "0.1"): [DENSE],
     }
     return played(tmp_path, "headline", entries)
-
-
-@pytest.fixture
-def drawn(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
-    """Return what draws a figure of the study and returns it."""
-
-    def draw(**keys: object) -> Figure:
-        figures: list[Figure] = []
-        monkeypatch.setattr(picture_file, "save_png", lambda figure, *rest: figures.append(figure))
-        spec = FigureSpec("made-up", **keys)  # type: ignore[arg-type]
-        study_figures.draw(Results(open_study(folder)), spec, tmp_path / "made-up.png")
-        return figures[0]
-
-    return draw
-
-
-def labelled(panel) -> dict:  # type: ignore[no-untyped-def, type-arg]
-    return {line.get_label(): line for line in panel.get_lines()}
 
 
 def test_curves_are_medians_with_bands_in_a_panel_for_each_world(drawn) -> None:  # type: ignore[no-untyped-def]

@@ -37,8 +37,8 @@ from emulator.log.lines import RunLog
 from emulator.modulation import Constant
 from emulator.synchronization import Asynchronous
 from emulator.world.stop_conditions import Stop
-from tests.core.wire.test_wire import mutate
 from tests.fakes.core.made_server import made_server
+from tests.fakes.core.mutated_frames import mutate
 
 F = np.float32
 WORKERS = ("a", "b", "c")

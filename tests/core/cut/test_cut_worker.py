@@ -37,7 +37,7 @@ from emulator.core.worker.worker import (
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.learning.learners.base import Activated
-from tests.core.wire.test_wire import mutate
+from tests.fakes.core.mutated_frames import mutate
 
 F = np.float32
 LAYOUT = Layout((Variable("w", (4,), "dense", 0),))

@@ -25,7 +25,7 @@ from emulator.core.wire.messages import (
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.units import Fraction
-from tests.core.wire.test_wire import mutate
+from tests.fakes.core.mutated_frames import mutate
 from tests.fakes.core.server_world import WORKERS, World
 
 SIZES = (12, 5, 30, 8, 20)

@@ -11,7 +11,7 @@ from emulator.core.wire.messages import Begin, Bye, Diverged, Hello, ModelReply,
 from emulator.errors import WireError
 from emulator.modulation import PerParameter
 from emulator.units import Fraction
-from tests.core.wire.test_wire import mutate
+from tests.fakes.core.mutated_frames import mutate
 from tests.fakes.core.server_world import LAYOUT, World
 
 

@@ -35,6 +35,7 @@ from emulator.core.wire.messages import (
 )
 from emulator.core.zmtp import Form, framing
 from emulator.errors import WireError
+from tests.fakes.core.mutated_frames import mutate
 
 MESSAGES = [
     Hello("adsl-0", 3),
@@ -301,15 +302,3 @@ def test_mutations_do_no_harm_and_what_is_taken_is_what_is_sent():
         again = wire.unpack([bytes(f) for f in wire.pack(message)])
         assert str(fields(again)) == str(fields(message))
     assert taken > 100  # else the mutations tell nothing
-
-
-def mutate(frame, dice):
-    data = bytearray(frame)
-    for _ in range(dice.choice([0, 1, 1, 3])):
-        if data:
-            data[dice.randrange(len(data))] = dice.randrange(256)
-    if dice.random() < 0.1:
-        del data[dice.randrange(len(data) + 1) :]
-    if dice.random() < 0.05:
-        data += dice.randbytes(dice.randrange(8))
-    return bytes(data)

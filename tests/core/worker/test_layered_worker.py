@@ -24,7 +24,7 @@ from emulator.core.worker.worker import Await, Backward, Begun, Computed, Forwar
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.schedules import Cuts
-from tests.core.wire.test_wire import mutate
+from tests.fakes.core.mutated_frames import mutate
 
 LAYOUT = Layout(tuple(Variable(f"v{n}", (n,), "dense", n) for n in (4, 2, 3)))
 TIMEOUT = 5.0

@@ -11,7 +11,7 @@ from emulator.core.wire.messages import Begin, Bye, Diverged, Hello, ModelReply,
 from emulator.core.worker.worker import Await, Begun, Compute, Computed, Evaluate, evaluator, worker
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
-from tests.core.wire.test_wire import mutate
+from tests.fakes.core.mutated_frames import mutate
 
 LAYOUT = Layout((Variable("w", (4,), "dense", 0),))
 PATIENCE = 5.0

@@ -22,6 +22,7 @@ from emulator.costs.calibration.record import described, rounded
 from emulator.errors import HostError
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal
+from tests.costs.calibration.numpy_worker import NUMPY
 from tests.fakes.made_up_calibration import CODEC, FOUND
 from tests.fakes.plain_records import full
 from tests.layers import ROOT
@@ -101,17 +102,6 @@ def test_a_worker_has_a_containers_environment() -> None:
     assert {name: given.get(name) for name in worker_bench.ENVIRONMENT} == worker_bench.ENVIRONMENT
     threads = {name for name in given if name.endswith("THREADS") or name.startswith("MALLOC")}
     assert threads <= worker_bench.ENVIRONMENT.keys()
-
-
-NUMPY = """
-from emulator.learning import models
-from emulator.learning.learners import device, graph
-from emulator.learning.learners.numpy import NumpyLearner
-layout = models.find("digits-mlp").layout
-graph.read_layout = lambda folder: layout
-NumpyLearner.prepare = lambda learner, x, y: None
-device.GraphLearner = lambda folder: NumpyLearner(layout)
-"""
 
 
 @pytest.fixture
@@ -225,7 +215,7 @@ import sys
 from pathlib import Path
 from emulator.costs.calibration import measuring, step_meter, worker_bench
 from tests.fakes.made_up_calibration import CODEC
-from tests.costs.calibration.test_measuring import NUMPY
+from tests.costs.calibration.numpy_worker import NUMPY
 measuring.exported = Path
 step_meter.STEPS, step_meter.SPAN = 10**9, 1e9
 worker_bench._WORKER = NUMPY + worker_bench._WORKER

@@ -21,6 +21,7 @@ from emulator.learning.datasets.formats import (
     read_texts,
 )
 from emulator.learning.models.task import Task
+from tests.learning.datasets.first_labels import FIRST
 
 TASK = Task("images", (3, 2), classes=10)
 RNG = np.random.default_rng(0)
@@ -225,13 +226,6 @@ def test_a_shard_comes_back_from_its_folder(tmp_path: Path) -> None:
     (tmp_path / "s" / "labels.npy").unlink()
     with pytest.raises(DataError, match=r"s is not a shard: .*labels\.npy"):
         shard.read(tmp_path / "s")
-
-
-FIRST = {
-    "mnist": ([5, 0, 4, 1, 9], [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]),
-    "fashion-mnist": ([9, 0, 0, 3, 0], [6000] * 10),
-    "digits": ([1, 2, 3, 4, 6], [136, 154, 151, 135, 143, 143, 151, 153, 138, 133]),
-}
 
 
 @pytest.mark.parametrize("name", FIRST)

@@ -14,7 +14,7 @@ from emulator.learning.learners.graph import GraphLearner
 from emulator.learning.learners.staged_graph import ServerGraph, StagedGraph
 from emulator.learning.learners.stages import Crossing, CrossingTensor, read
 from emulator.learning.models import MODELS
-from tests.learning.learners.test_layers_apart import DIGITS, KNOTTED, batch, examples
+from tests.learning.learners.layered_models import DIGITS, KNOTTED, batch, examples
 
 CUT = 2
 

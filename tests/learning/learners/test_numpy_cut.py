@@ -12,7 +12,7 @@ from emulator.learning.learners.numpy import NumpyLearner, NumpyServer, NumpySta
 from emulator.learning.learners.staged_learner import StagedLearner
 from emulator.learning.models.mlp import mlp
 from emulator.learning.models.task import Task
-from tests.learning.learners.test_numpy_learner import SMALL, batch
+from tests.learning.learners.perceptron_batch import SMALL, batch
 
 
 @settings(max_examples=25, deadline=None)

@@ -1,6 +1,5 @@
 """Perceptrons in NumPy: their gradient is that of their loss, and TensorFlow's."""
 
-import math
 import os
 import subprocess
 import sys
@@ -20,17 +19,11 @@ from emulator.learning.models.mlp import mlp
 from emulator.learning.models.task import Task
 from tests.fakes.line_learner import Line
 from tests.layers import ROOT
+from tests.learning.learners.perceptron_batch import SMALL, batch
 
 PERCEPTRONS = pytest.mark.parametrize(
     "name", ["digits-mlp", "mnist-mlp", "digits-softmax", "mnist-softmax"]
 )
-SMALL = mlp("small", Task("images", (2, 3), classes=3), hidden=(5, 4))
-
-
-def batch(model: Model, size: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng, classes = np.random.default_rng(seed), model.layout.variables[-1].size
-    x = rng.random((size, math.prod(model.task.shape)), dtype=np.float32)
-    return x, rng.integers(0, classes, size).astype(np.int32)
 
 
 def loss64(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
@@ -124,7 +117,8 @@ def test_the_same_bits_from_any_thread(name: str) -> None:
 HASHED = """
 import hashlib
 from emulator.learning.learners.numpy import NumpyLearner
-from tests.learning.learners.test_numpy_learner import batch, models
+from emulator.learning import models
+from tests.learning.learners.perceptron_batch import batch
 model = models.find("mnist-mlp")
 gradient, _ = NumpyLearner(model.layout).gradient(model.initial(0), *batch(model, 10))
 print(hashlib.sha256(gradient).hexdigest())

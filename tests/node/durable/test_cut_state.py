@@ -19,7 +19,7 @@ from emulator.node.durable.packed_state import PackedState, unpacked
 from emulator.world.stop_conditions import Stop
 from tests.fakes.core.made_server import planned_server
 from tests.fakes.node.durable_fleet import frozen
-from tests.node.durable.test_recovered_state import same
+from tests.node.durable.equal_states import same
 
 MODEL = MODELS["digits-mlp"]
 ROWS = 4

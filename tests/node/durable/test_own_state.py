@@ -17,8 +17,7 @@ from emulator.node.durable.packed_state import PackedState, packed, unpacked
 from emulator.plugins.stateful import Held, copied
 from emulator.scenario import load
 from tests.fakes.node.durable_fleet import DurableFleet, frozen, plan_of
-
-from .test_recovered_state import same
+from tests.node.durable.equal_states import same
 
 BESIDE = """
 import msgspec

@@ -22,6 +22,7 @@ from emulator.units import Fraction
 from emulator.world.roles import CONDUCTOR
 from tests.fakes.core.server_world import LAYOUT, World
 from tests.fakes.node.durable_fleet import DurableFleet, frozen, plan_of
+from tests.node.durable.equal_states import same
 
 PLANS = {
     "asynchronous": {},
@@ -46,14 +47,6 @@ PLANS = {
     },
     "half": {"pull": pulls.WholeModel("f16"), "modulation": modulation.PerParameter()},
 }
-
-
-def same(one, other) -> bool:
-    """Return whether two states are equal, bit for bit."""
-    return one.tree == other.tree and all(
-        (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes()
-        for a, b in zip(one.leaves, other.leaves, strict=True)
-    )
 
 
 @pytest.mark.slow

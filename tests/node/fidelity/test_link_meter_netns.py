@@ -20,8 +20,7 @@ from tests.containers.host_pace import tries
 from tests.layers import ROOT
 from tests.netem.box import BARE, TBF, PacketBox, packet_box
 from tests.netem.lab import Lab, Way, lab
-
-from ..link.test_box_end import RATED
+from tests.node.link.rated_sides import RATED
 
 pytestmark = [
     pytest.mark.netns,

@@ -12,20 +12,11 @@ from emulator.shaping.backend import Backend
 from emulator.shaping.box import attachment
 from emulator.shaping.box.direction import Direction
 from emulator.shaping.playable_link import dilated_side
-from emulator.units import Rate
 from emulator.world.links import reshaping
 from emulator.world.links.link import Link, Side
-from tests.shaping.box.test_every_link_netns import KEYS
+from tests.node.link.rated_sides import RATE, RATED
 
 IPV4_FRAME = bytes(10 + 12) + b"\x08\x00" + bytes(1500)
-RATE = Rate(2e6)
-RATED = {
-    f"{key}-{number}": Side(**{"rate": RATE, **keys})
-    for key, values in KEYS.items()
-    for number, keys in enumerate(values)
-    if "rate" not in keys or key == "overhead"
-}
-"""A side with a rate for each value of each key of a link."""
 
 
 def test_a_dilated_run_gives_the_box_its_link_in_real_time(monkeypatch: pytest.MonkeyPatch) -> None:

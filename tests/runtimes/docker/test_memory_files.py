@@ -12,8 +12,8 @@ from emulator.runtimes.docker.configs import container_settings
 from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.scenario import demand, loads
 from emulator.world.roles import EVALUATOR, SERVER
-from tests.runtimes.docker.configs.test_configs import configs
-from tests.runtimes.docker.engine.test_exits import SCENARIO
+from tests.runtimes.docker.configs.pair_configs import configs
+from tests.runtimes.docker.engine.made_up_play import SCENARIO
 
 
 @pytest.mark.parametrize("kind, counts", [("tmpfs", True), ("ext4", False), ("overlay", False)])

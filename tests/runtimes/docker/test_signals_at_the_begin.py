@@ -24,8 +24,8 @@ from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario import loads
 from emulator.transport.secrets import Token
-from tests.runtimes.docker.configs.test_configs import configs
-from tests.runtimes.docker.engine.test_exits import Onlooker, Wires
+from tests.runtimes.docker.configs.pair_configs import configs
+from tests.runtimes.docker.engine.made_up_play import Onlooker, Wires
 
 TAKES = 0.3
 """Seconds that the engine takes to make a container or a network, and to start a container."""

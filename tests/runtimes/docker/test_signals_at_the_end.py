@@ -14,11 +14,12 @@ from emulator.runs.conductor import ProgressView, run
 from emulator.runs.folder import create
 from emulator.runs.session import Session
 from emulator.runtimes.docker import container_runtime, play_containers
+from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.stdio import OutputEnded
 from emulator.scenario import loads
 from emulator.shaping.backend import Backend
 from tests.fakes.plain_records import read
-from tests.runtimes.docker.engine.test_exits import SCENARIO, Played, Removed
+from tests.runtimes.docker.engine.made_up_play import SCENARIO, Played
 
 STAGES = ("written", "model", "streams", "containers", "networks")
 

@@ -26,8 +26,9 @@ from emulator.runtimes.docker.start_waves import Gathering
 from emulator.scenario import loads
 from emulator.world.roles import CONDUCTOR
 from tests.fakes.core.server_world import World as ServerWorld
-from tests.runtimes.docker.configs.test_configs import configs
-from tests.runtimes.docker.engine.test_exits import Onlooker, Wires, engine
+from tests.runtimes.docker.configs.pair_configs import configs
+from tests.runtimes.docker.engine.made_up_events import engine
+from tests.runtimes.docker.engine.made_up_play import Onlooker, Wires
 
 
 def fleet(count: int) -> list[str]:

@@ -14,10 +14,8 @@ from emulator.errors import ScenarioError
 from emulator.scenario.reading.data_and_model_files import own_model
 from emulator.scenario.reading.training_checks import _check_loss
 from tests.fakes.endless_files import MAKERS, limited
-from tests.scenario.reading import test_paths
-from tests.scenario.reading.test_paths import BASE, KEYS, put
+from tests.scenario.reading.file_keys import BASE, KEYS, put
 
-lab = test_paths.lab
 _FILE = re.compile(r"[\w./]+\.(?:csv|txt|yaml|npz|py)")
 _INSIDE = {"RecurringAvailability.trace": "on.csv", "RecurringDegrade.link": "slower.yaml"}
 """Files that the file of the key names."""

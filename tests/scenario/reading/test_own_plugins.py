@@ -19,9 +19,9 @@ from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
 from emulator.sweeps.point_process import PointTask
 from tests.fakes.installing.doc_blocks import blocks
+from tests.fakes.json_schema import mappings
 from tests.fakes.typed_commands import Emulate
 from tests.layers import ROOT
-from tests.scenario.test_documented import mappings
 
 OWN = ROOT / "scenarios" / "own"
 CODE = """

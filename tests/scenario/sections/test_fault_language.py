@@ -13,7 +13,7 @@ from emulator.scenario import Scenario, dump, loads
 from emulator.scenario.reading.dump import plain
 from emulator.scenario.timeline.compiled import Outage, outages, timeline, to_jsonl
 from tests.fakes.small_scenario import SCENARIOS, addresses
-from tests.world.faults.test_faults import VERBS_OF_KINDS as KINDS
+from tests.world.faults.verbs_of_kinds import VERBS_OF_KINDS as KINDS
 
 DAY = "24h"
 

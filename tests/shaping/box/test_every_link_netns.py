@@ -6,21 +6,19 @@ import subprocess
 import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from emulator.cli.play.foreign_link import read_link
 from emulator.scenario.reading.profiles import Library
 from emulator.shaping.backend import Backend
-from emulator.units import Fraction, Rate, Seconds
+from emulator.units import Rate, Seconds
 from emulator.world.links import reshaping
 from emulator.world.links.link import Link, Side
-from emulator.world.links.loss_models import FourStates, Gemodel, LossModel
 from tests.netem.box import BARE, TBF, PacketBox
 from tests.netem.lab import lab
-
-from .test_link_request import HOSTILE
+from tests.shaping.box.hostile_requests import HOSTILE
+from tests.shaping.box.side_keys import KEYS
 
 pytestmark = [
     pytest.mark.netns,
@@ -28,32 +26,6 @@ pytestmark = [
     pytest.mark.skipif(not os.path.exists("/dev/net/tun"), reason="needs /dev/net/tun"),
 ]
 
-KEYS: dict[str, list[dict[str, Any]]] = {
-    "rate": [{"rate": Rate(100)}, {"rate": Rate(99e9)}],
-    "delay": [{"delay": Seconds(0.001)}, {"delay": Seconds(3600)}],
-    "jitter": [{"delay": Seconds(0.001), "jitter": Seconds(0.001)}],
-    "loss": [{"loss": Fraction(0.001)}],
-    "setup": [{"setup": Seconds(0.1)}],
-    "distribution": [
-        {"delay": Seconds(0.001), "jitter": Seconds(0.001), "distribution": kind}
-        for kind in ("normal", "uniform", "pareto", "paretonormal")
-    ],
-    "correlation": [
-        {"delay": Seconds(0.001), "jitter": Seconds(0.001), "correlation": Fraction(share)}
-        for share in (0.5, 1.0)
-    ],
-    "loss_model": [
-        {"loss_model": LossModel(gemodel=Gemodel(Fraction(0.01)))},
-        {"loss_model": LossModel(state=FourStates(Fraction(0.01)))},
-    ],
-    "duplicate": [{"duplicate": Fraction(1.0)}],
-    "corrupt": [{"corrupt": Fraction(0.001)}],
-    "reorder": [{"delay": Seconds(0.001), "reorder": Fraction(0.5)}],
-    "gap": [{"delay": Seconds(0.001), "reorder": Fraction(0.5), "gap": 5}],
-    "limit": [{"limit": 1}, {"limit": 2**31}],
-    "overhead": [{"rate": Rate(1e6), "overhead": 40}],
-}
-"""For each key of a side, values with the keys that they need."""
 FOLLOWED = """
 import json, sys
 from emulator.errors import DeploymentError

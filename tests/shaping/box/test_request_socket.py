@@ -18,8 +18,7 @@ from emulator.shaping.box.link_request import LARGEST_REQUEST, encode
 from emulator.shaping.box.request_socket import RequestSocket
 from emulator.world.links.link import Link
 from tests.netem.box import PacketBox, packet_box
-
-from .test_link_request import HOSTILE
+from tests.shaping.box.hostile_requests import HOSTILE
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.benchmarks.tuning.random_fleets import (
     TASKS,
     random_fleet,
 )
-from tests.sweeps.tuning.test_tuned_fleets import line, told
+from tests.fakes.sweeps.tuned_results import line, told
 
 # -- fleets ----------------------------------------------------------------------------------------
 

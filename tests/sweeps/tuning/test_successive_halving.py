@@ -10,7 +10,7 @@ from emulator.sweeps.tuning.algorithm_one import EPOCH, STEADY_PROBE
 from emulator.sweeps.tuning.grids import Setting
 from emulator.sweeps.tuning.search import Trial
 from emulator.sweeps.tuning.successive_halving import KEPT, ROUNDS
-from tests.sweeps.tuning.test_algorithm_one import LINEAR, drive
+from tests.sweeps.tuning.driven_algorithm import LINEAR, drive
 
 BEST = Setting(2, 0.1, 0.6)
 RATES = (0.1, 0.01, 0.001, 0.0001)

@@ -9,12 +9,13 @@ from statistics import mean, median
 
 import pytest
 
-from emulator.units import Fraction, Joules, Seconds
+from emulator.units import Fraction, Seconds
 from emulator.world import laws
 from emulator.world.faults import FAULTS, Aimed, Fault, Hazard, Recurring, scheduled
 from emulator.world.faults.occurrences import MOST_FAILURES, Interval
 from emulator.world.laws import LAWS, Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
 from emulator.world.verbs import Action, row
+from tests.world.faults.verbs_of_kinds import VERBS_OF_KINDS
 
 EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
     (Normal((Seconds(4), Seconds(0.5))), 4.0),
@@ -27,32 +28,6 @@ EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
 
 
 CRASH: dict[str, object] = {"kind": "crash", "begin": "kill", "end": "start"}
-
-VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
-    (FAULTS["crash"](), "kill", "start"),
-    (FAULTS["server-crash"](), "kill", "start"),
-    (FAULTS["crash"](keeps="state"), "halt", "reboot"),  # type: ignore[call-arg]
-    (FAULTS["leave"](), "leave", "join"),
-    (FAULTS["partition"](), "sever", "mend"),
-    (FAULTS["pause"](), "pause", "resume"),
-    (FAULTS["corrupt"](messages=Fraction(0.05)), "garble", "clear"),  # type: ignore[call-arg]
-    (FAULTS["degrade"](rate=Fraction(0.25)), "reshape", "restore"),  # type: ignore[call-arg]
-    (
-        FAULTS["flap"](outage=Fixed(Seconds(2)), uptime=Uniform((Seconds(1), Seconds(5)))),  # type: ignore[call-arg]
-        *("sever", "mend"),
-    ),
-    (
-        FAULTS["straggler"](delay=Exponential(Seconds(0.5))),  # type: ignore[call-arg]
-        *("lag", "catch_up"),
-    ),
-    (FAULTS["overheat"](heats=Seconds(60), cools=Seconds(120)), "heat", "cool"),  # type: ignore[call-arg]
-    (FAULTS["churn"](on=Fixed(Seconds(2)), off=Fixed(Seconds(1))), "leave", "join"),  # type: ignore[call-arg]
-    (FAULTS["energy"](capacity=Joules(10)), "kill", "start"),  # type: ignore[call-arg]
-    (FAULTS["availability"](trace=("on 0, off 5, end 9",), by="crash"), "kill", "start"),  # type: ignore[call-arg]
-    (FAULTS["byzantine"](), "falsify", "reform"),
-    (FAULTS["memory"](takes=Fraction(0.8)), "press", "release"),  # type: ignore[call-arg]
-    (FAULTS["slow"](factor=Fraction(0.25)), "throttle", "unthrottle"),  # type: ignore[call-arg]
-]
 
 
 @pytest.mark.parametrize(("fault", "begins", "ends"), VERBS_OF_KINDS)

@@ -20,7 +20,7 @@ from emulator.world.faults import Fault
 from emulator.world.powers import EnginePowers, FaultCounts, NodePowers, perform
 from emulator.world.verbs import VERBS, Action, row
 from tests.layers import ROOT, tree
-from tests.world.faults.test_faults import VERBS_OF_KINDS
+from tests.world.faults.verbs_of_kinds import VERBS_OF_KINDS
 
 NAMES = {name for verb in VERBS for name in (verb.name, verb.undone_by)}
 WORDS = NAMES | {what for verb in VERBS for what in (verb.record, verb.undone_record)}

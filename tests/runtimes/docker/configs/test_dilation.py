@@ -13,8 +13,8 @@ from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.engine.engine_faults import UNLIMITED, ContainerPowers
 from emulator.shaping import access
 from emulator.shaping.playable_link import dilated
-from tests.runtimes.docker.configs.test_configs import DELAYED, FAR, HELD, SCENARIO, TEXT, configs
-from tests.runtimes.docker.configs.test_spec import WANTED
+from tests.runtimes.docker.configs.pair_configs import DELAYED, FAR, HELD, SCENARIO, TEXT, configs
+from tests.runtimes.docker.configs.wanted_container import WANTED
 
 SLOW = f"{TEXT}time: {{dilation: 4}}\n"
 RESHAPED = f"{SLOW}faults: [{{kind: degrade, nodes: [far], at: 10s, lasts: 5s, delay: 100ms}}]\n"

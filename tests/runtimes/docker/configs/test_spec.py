@@ -1,28 +1,16 @@
 """The containers and networks that the engine is asked for, word for word, and Compose's beside."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import yaml
 
 from emulator.node import config
 from emulator.runtimes.docker.configs import spec
-from emulator.runtimes.docker.engine.cleanup import labels
 from emulator.scenario import demand, load
 from emulator.world.roles import EVALUATOR, SERVER
 from tests.layers import ROOT
-
-MARKS = labels("abc123", "pair", "/runs/pair/1", "/locks/abc123", "device", "far")
-WANTED = spec.Container(
-    node="far",
-    image="sha256:1",
-    network="emulate-abc123-wan",
-    labels=MARKS,
-    mounts={"/etc/emulate/node.json": Path("/w/far.json"), "/output": Path("/w/out")},
-    cpu=0.2,
-    memory=256 << 20,
-)
+from tests.runtimes.docker.configs.wanted_container import MARKS, WANTED
 
 
 def test_a_container_word_for_word() -> None:

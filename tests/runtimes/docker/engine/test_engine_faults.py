@@ -21,7 +21,7 @@ from emulator.runs.folder import create
 from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
 from emulator.runtimes.docker.engine.stdio import Said
 from emulator.world.verbs import Action
-from tests.runtimes.docker.engine.test_exits import SCENARIO, Played
+from tests.runtimes.docker.engine.made_up_play import SCENARIO, Played
 
 
 def drawn(lasts: float | None) -> DrawnReport:

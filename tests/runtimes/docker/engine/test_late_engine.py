@@ -16,8 +16,8 @@ from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.engine import cleanup
 from emulator.runtimes.docker.engine.cleanup import clean_up_late
 from emulator.scenario import loads
-from tests.runtimes.docker.configs.test_configs import configs
-from tests.runtimes.docker.engine.test_exits import SCENARIO, Onlooker, Wires
+from tests.runtimes.docker.configs.pair_configs import configs
+from tests.runtimes.docker.engine.made_up_play import SCENARIO, Onlooker, Wires
 
 
 class LateEngine:

@@ -15,8 +15,8 @@ from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
 from emulator.world.links.link import Side
 from emulator.world.links.reshaping import read, read_side
-from tests.runtimes.docker.configs.test_configs import DELAYED, HELD, TEXT, configs
-from tests.runtimes.docker.configs.test_spec import MARKS, WANTED
+from tests.runtimes.docker.configs.pair_configs import DELAYED, HELD, TEXT, configs
+from tests.runtimes.docker.configs.wanted_container import MARKS, WANTED
 
 STREET = """\
 bottlenecks:
