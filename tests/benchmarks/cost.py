@@ -4,9 +4,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-from analysis.pictures.theme import SERIES, STYLE
+from analysis.pictures.picture_file import sheet
+from analysis.pictures.theme import SERIES
 
 LABELS = {"own": "every link by itself", "shared": "all behind the server's rated link"}
 
@@ -18,11 +17,8 @@ def each(point: dict[str, float]) -> float:
 
 def draw(scaling: dict[str, list[dict[str, float]]], file: Path) -> None:
     """Cost against devices, beside what grows as the logarithm of their number does."""
-    matplotlib.use("agg")
-    from matplotlib import pyplot as plt
-
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
+    with sheet(file, 5.2, 3.2) as figure:
+        axes = figure.subplots()
         for colour, (kind, points) in zip(SERIES, scaling.items(), strict=False):
             _curve(axes, colour, LABELS[kind], points)
         axes.set_xscale("log")
@@ -30,8 +26,6 @@ def draw(scaling: dict[str, list[dict[str, float]]], file: Path) -> None:
         axes.set_xlabel("Devices")
         axes.set_ylabel("Time for each event (\N{MICRO SIGN}s)")
         axes.legend(frameon=False)
-        figure.savefig(file, dpi=150)
-        plt.close(figure)
 
 
 def _curve(axes: Any, colour: str, label: str, points: list[dict[str, float]]) -> None:

@@ -14,6 +14,7 @@ from emulator.codecs import AnyCodec
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
 from emulator.log.records import PullRecord
+from tests.analysis.drawn_figures import kept
 from tests.benchmarks import books, cost, fleet, patches, planning, table
 from tests.benchmarks.codecs import coding, segments, trained
 from tests.benchmarks.containers import compute_groups, overlap
@@ -126,10 +127,17 @@ def test_virtual_time_is_set_beside_its_gradients():
     assert row(page, "peak memory, kB a device") == ["6.0"]
 
 
-@pytest.mark.slow
-def test_the_cost_of_an_event_is_drawn(tmp_path):
-    cost.draw({"own": [POINT, {**POINT, "devices": 9000}], "shared": [POINT]}, tmp_path / "a.png")
-    assert (tmp_path / "a.png").stat().st_size > 5000
+def test_the_cost_of_an_event_is_drawn_beside_its_law(tmp_path, monkeypatch):
+    """From 1,000 to a million devices the logarithm doubles, and so does the law."""
+    figures = kept(monkeypatch)
+    million = {**POINT, "devices": 1_000_000, "steady_events": 40_000}
+    cost.draw({"own": [POINT, million], "shared": [POINT]}, tmp_path / "a.png")
+    (panel,) = figures["a.png"].axes
+    measured, law, *_ = panel.get_lines()
+    assert list(measured.get_xdata()) == list(law.get_xdata()) == [1000, 1_000_000]
+    assert list(measured.get_ydata()) == pytest.approx([5, 12.5])
+    assert list(law.get_ydata()) == pytest.approx([5, 10])
+    assert panel.get_ylabel() == "Time for each event (\N{MICRO SIGN}s)"
 
 
 def test_a_small_fleet_is_timed(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from emulator.learning.models import MODELS
+from tests.analysis.drawn_figures import kept, labelled
 from tests.benchmarks import single_node
 
 
@@ -41,8 +42,15 @@ def test_the_claim_is_judged_by_convolutions_at_their_best(most: float, verdict:
     assert (claim.verdict, claim.measured) == (verdict, f"{most:.2f} × (conv0)")
 
 
-def test_a_figure_is_drawn(tmp_path: Path) -> None:
+def test_a_figure_has_the_gains_of_each_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = kept(monkeypatch)
     single_node.draw(
-        {"conv": {1: 1.0, 2: 1.5}, "net gradient": {1: 1.0, 2: 3.0}}, tmp_path / "f.png"
+        {"conv": {1: 2.0, 2: 3.0}, "net gradient": {1: 1.0, 2: 3.0}}, tmp_path / "f.png"
     )
-    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+    (panel,) = figures["f.png"].axes
+    lines = labelled(panel)
+    assert list(lines) == ["conv", "net gradient"]
+    assert [list(line.get_ydata()) for line in lines.values()] == [[1, 1.5], [1, 3]]
+    assert panel.get_ylabel() == "Throughput over one image at a time"

@@ -13,6 +13,7 @@ from analysis.papers.declaration import declared, papers
 from analysis.papers.host_measurements import MEASUREMENTS
 from analysis.papers.markdown import BEGIN, END, block, replace
 from analysis.pictures.picture_file import Print
+from tests.analysis.drawn_figures import kept, labelled
 from tests.fakes.runs.made_up_study import BETTER, Key, played, training
 from tests.layers import ROOT
 
@@ -35,11 +36,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_study_is_published_into_its_page(folder: Path, tmp_path: Path) -> None:
+def test_a_study_is_published_into_its_page(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = kept(monkeypatch)
     page, *figures = publish(folder, tmp_path)
     assert page == tmp_path / "papers" / "hardy-2017.md"
     assert [figure.name for figure in figures] == ["headline-pushed.png", "headline-both.png"]
-    assert all(figure.read_bytes().startswith(b"\x89PNG") for figure in figures)
+    ends = {"Bytes pushed": [16_400, 640], "Bytes in both directions": [44_400, 28_640]}
+    for figure, (label, bytes_at_the_end) in zip(figures, ends.items(), strict=True):
+        _, panel = drawn[figure.name].axes
+        lines = labelled(panel)
+        assert panel.get_xlabel() == label
+        assert list(lines) == ["ASGD", "AdaComp 0.5 %"]
+        assert [line.get_xdata()[-1] for line in lines.values()] == bytes_at_the_end
     made = block(page, COMMAND)
     assert made
     assert made.startswith(

@@ -13,6 +13,7 @@ from analysis.papers.folder import Row, Study
 from emulator.sweeps import studies
 from emulator.sweeps.studies import STUDIES, plans, play_study
 from emulator.sweeps.studies.plans import PLANS, SCHEDULES
+from tests.analysis.drawn_figures import kept, labelled
 from tests.fakes.runs.handmade_run import update, written
 from tests.fakes.sweeps.made_up_sweeps import Watching
 
@@ -90,12 +91,26 @@ def test_the_study_is_published_as_a_page_and_its_figures(
     docs = tmp_path / "docs"
     docs.mkdir()
     monkeypatch.setattr(papers, "open_study", lambda folder: study)
+    drawn = kept(monkeypatch)
     page, *figures = papers.publish(tmp_path, docs)
     assert page.read_text().count("\n| dynacomm |") == 2
     assert [figure.name for figure in figures] == [
         f"dynacomm-{name}.png" for name in ("bars", "speedups", "devices", "losses", "planning")
     ]
-    assert all(figure.read_bytes().startswith(b"\x89PNG") for figure in figures)
+    forward, _ = drawn["dynacomm-bars.png"].axes
+    stacked = [bar.get_y() + bar.get_height() for bar in forward.patches]
+    assert stacked[-len(FAST) :] == [seconds / 2 for seconds in FAST.values()]
+    for panel in drawn["dynacomm-speedups.png"].axes:
+        gains = {name: line.get_ydata()[0] for name, line in labelled(panel).items()}
+        assert gains == {name: 4.0 / seconds for name, seconds in FAST.items()}
+    (devices,) = drawn["dynacomm-devices.png"].axes
+    for name, seconds in FAST.items():
+        assert list(labelled(devices)[name].get_ydata()) == [seconds, 2 * seconds]
+    _, by_time = drawn["dynacomm-losses.png"].axes
+    ends = {name: line.get_xdata()[-1] for name, line in labelled(by_time).items()}
+    assert ends == {name: 3 * seconds for name, seconds in FAST.items()}
+    (planning,) = drawn["dynacomm-planning.png"].axes
+    assert list(labelled(planning)["dynacomm, fast"].get_ydata()) == pytest.approx([0.1, 0.2])
 
 
 def test_a_study_without_its_plans_is_refused(study: Study) -> None:

@@ -14,6 +14,7 @@ from analysis.papers.declaration import declared
 from analysis.papers.folder import Row, Study
 from emulator.sweeps import sweep
 from emulator.sweeps.studies import STUDIES
+from tests.analysis.drawn_figures import kept, labelled, legend
 from tests.fakes.runs.asynchronous_descent import asynchronous
 from tests.fakes.runs.group_steps import ALONE, BARRIER, PAIRS, log, repeated
 from tests.fakes.sweeps.made_up_sweeps import Watching
@@ -85,11 +86,21 @@ def test_the_study_is_published_with_its_figures(
     docs = tmp_path / "docs"
     docs.mkdir()
     monkeypatch.setattr(papers, "open_study", lambda folder: study)
+    drawn = kept(monkeypatch)
     page, *figures = papers.publish(tmp_path, docs)
     assert "| claim | where | verdict | measured |" in page.read_text()
     names = [f"omnivore-{name}.png" for name in ("efficiency", "momentum", "accuracy")]
     assert [figure.name for figure in figures] == names
-    assert all(figure.read_bytes().startswith(b"\x89PNG") for figure in figures)
+    hardware, statistical, total = drawn["omnivore-efficiency.png"].axes
+    assert list(labelled(hardware)["queue"].get_ydata()) == [0.6, 0.6, 0.6]
+    assert list(statistical.get_lines()[0].get_ydata()) == [2, 3, 5]
+    assert list(total.get_lines()[0].get_ydata()) == [3, 1.5, 0.625]
+    explicit, implicit, _ = drawn["omnivore-momentum.png"].axes
+    assert list(explicit.get_lines()[0].get_ydata()) == [0.9, 0, 0]
+    assert implicit.get_lines()[1].get_ydata() == pytest.approx([0.5], abs=0.01)
+    (accuracy,) = drawn["omnivore-accuracy.png"].axes
+    assert accuracy.get_xlabel() == "Time (s)"
+    assert "synchronous, momentum 0.9" in legend(accuracy)
 
 
 def test_every_number_of_groups_has_the_same_group_updates() -> None:

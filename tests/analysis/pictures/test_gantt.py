@@ -10,6 +10,7 @@ from matplotlib.image import imread
 
 from analysis.pictures.gantt import GanttRow, draw_charts, gantt_row, height, png, segment_spans
 from emulator.schedules import DynaComm, LayerByLayer, LayerCosts, Sequential, cut, timing
+from tests.analysis.drawn_figures import legend
 
 COSTS = LayerCosts((1, 1, 2), (1, 3, 1), (2, 6, 2), (1, 1, 2), Fraction(2), Fraction(2))
 """Costs with which neither `sequential` nor `layer-by-layer` is best."""
@@ -57,10 +58,19 @@ def test_spans_of_segments_reach_over_their_layers() -> None:
     assert segment_spans([(3, 3), (1, 2)], [(4, 9), (2, 4), (0, 2)]) == [(0, 2), (2, 9)]
 
 
-def test_rows_become_a_picture(tmp_path: Path) -> None:
-    rows = [planned(Sequential()), planned(DynaComm())]
-    path = png({"": rows}, tmp_path / "new" / "chart.png")
-    assert path.read_bytes().startswith(b"\x89PNG")
+def test_a_chart_has_the_bars_and_the_turn_of_each_row() -> None:
+    """Rows stand from the top; a chart is drawn from its foot."""
+    ax = Figure().subplots()
+    draw_charts({"": [planned(Sequential()), planned(DynaComm())]}, ax)
+    assert [text.get_text() for text in ax.texts if " + " in text.get_text()] == [
+        "dynacomm: 9 + 14 = 23 s, 50 % of the transfer hidden",
+        "sequential: 11 + 16 = 27 s, 0 % of the transfer hidden",
+    ]
+    assert [line.get_xdata()[0] for line in ax.get_lines()] == [9, 11]
+    assert [len(bars.get_paths()) for bars in ax.collections] == [*[2] * 4, *[1] * 4]
+    first, *_ = ax.collections[4:]  # the pull of `sequential`: set-up 2, transfers 1 + 1 + 2
+    assert first.get_paths()[0].get_extents().intervalx == pytest.approx([0, 6])
+    assert legend(ax) == ["pull", "forward pass", "backward pass", "push"]
 
 
 @pytest.mark.parametrize("length", [0.0001, 0.005, 0.01])

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.analysis.drawn_figures import kept, legend
 from tests.fakes.typed_commands import Emulate
 
 PLANNED = """\
@@ -100,11 +101,30 @@ def test_many_devices_share_rows(emulate: Emulate, file: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_plan_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
-    figure = tmp_path / "made" / "plan.png"
+def test_a_plan_is_drawn(
+    emulate: Emulate, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row for each device, and below them how many devices a fault holds."""
+    figures, figure = kept(monkeypatch), tmp_path / "made" / "plan.png"
     result = emulate("plan", file, "--figure", figure)
     assert result.out.endswith(f"figure: {figure}\n")
-    assert figure.read_bytes().startswith(b"\x89PNG")
+    devices, struck = figures["plan.png"].axes
+    assert [label.get_text() for label in devices.get_yticklabels()] == ["near-0", "near-1", "far"]
+    assert legend(devices) == [
+        "partition: 2 on 2 devices",
+        "pause: 1 on 1 device",
+        "crash: 1 on 1 device",
+        "crash: drawn, 0.5 % of iterations, 2 devices",
+    ]
+    (held,) = struck.get_lines()
+    assert struck.get_xlabel() == "time (s)"
+    assert list(held.get_xdata()) == [0, 10, 20, 21, 30, 50, 100]
+    assert list(held.get_ydata()) == [0, 2, 3, 2, 0, 1, 0]
+
+
+def test_a_file_that_is_no_picture_of_ours_is_kept(
+    emulate: Emulate, file: Path, tmp_path: Path
+) -> None:
     (tmp_path / "full.png").symlink_to("/dev/full")
     full = emulate("plan", file, "--figure", tmp_path / "full.png")
     assert f"{tmp_path}/full.png is there, and was not drawn by `emulate`" in full.err

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from emulator.costs.machine_repair import GroupCycle, queue
+from tests.analysis.drawn_figures import kept, labelled
 from tests.fakes.typed_commands import Emulate
 
 COSTS = {"devices": 16, "t_conv": 1.15, "t_fc": 0.0425}
@@ -129,11 +130,25 @@ def test_links_make_pulls_and_pushes_longer(emulate: Emulate, scenario: Path) ->
 
 
 @pytest.mark.slow
-def test_a_chart_is_a_png_image(emulate: Emulate, costs: Path, tmp_path: Path) -> None:
-    figure = tmp_path / "new" / "efficiency.png"
+def test_a_chart_has_the_seconds_of_both_models(
+    emulate: Emulate, costs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures, figure = kept(monkeypatch), tmp_path / "new" / "efficiency.png"
     result = emulate("predict", "--costs", costs, "--figure", figure)
     assert result.out.splitlines()[-1] == f"figure: {figure}"
-    assert figure.read_bytes().startswith(b"\x89PNG")
+    (panel,) = figures["efficiency.png"].axes
+    assert panel.get_xlabel() == "compute groups"
+    assert panel.get_ylabel() == "seconds per group update"
+    rows = emulate("predict", "--costs", costs, "--json").json["groups"]
+    for model in ("formula", "queue"):
+        line = labelled(panel)[model]
+        assert list(line.get_xdata()) == [1, 2, 4, 8, 16]
+        assert list(line.get_ydata()) == pytest.approx([row[model] for row in rows])
+
+
+def test_a_chart_in_another_format_is_refused(
+    emulate: Emulate, costs: Path, tmp_path: Path
+) -> None:
     wrong = emulate("predict", "--costs", costs, "--figure", tmp_path / "efficiency.pdf")
     assert wrong.code == 2
     assert "must end in .png" in wrong.err

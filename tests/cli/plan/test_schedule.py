@@ -11,6 +11,7 @@ import pytest
 from emulator.cli.plan.planned_schedules import number, seconds, segments
 from emulator.costs.calibration.record import LayerSeconds
 from emulator.world.links.link import FRAME
+from tests.analysis.drawn_figures import kept, legend
 from tests.fakes.typed_commands import Emulate
 
 # algorithms.md, C.4: the worked example of which the middle schedule is strictly best
@@ -224,11 +225,23 @@ def test_options_that_do_not_fit_are_refused(
 
 
 @pytest.mark.slow
-def test_a_gantt_chart_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
-    result = emulate("schedule", file, "--figure", tmp_path / "plans" / "plan.png")
-    assert result.code == 0
-    assert "figure: " in result.out
-    assert (tmp_path / "plans" / "plan.png").read_bytes().startswith(b"\x89PNG")
+def test_a_gantt_chart_is_drawn(
+    emulate: Emulate, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A chart for each group of devices, with the iteration of each schedule that is printed."""
+    figures, figure = kept(monkeypatch), tmp_path / "plans" / "plan.png"
+    result = emulate("schedule", file, "--figure", figure)
+    assert (result.code, result.out.splitlines()[-1]) == (0, f"figure: {figure}")
+    _, near, far = figures["plan.png"].axes
+    assert (near.get_ylabel(), far.get_ylabel()) == ("near", "far")
+    assert legend(near) == ["pull", "forward pass", "backward pass", "push"]
+    plans = emulate("schedule", file, "--json").json["devices"]
+    for panel, group in ((near, plans[0]), (far, plans[-1])):
+        titles = [text.get_text() for text in panel.texts if ": " in text.get_text()]
+        turns = [line.get_xdata()[0] for line in panel.get_lines()]
+        planned = [group["schedules"][title.partition(":")[0]] for title in titles]
+        assert len(planned) == 4
+        assert turns == pytest.approx([1e3 * plan["t_forward"] for plan in planned])
 
 
 @pytest.mark.parametrize("name", ["plan.txt", "plan"])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario.reading.profile_files import profile_files, sample
+from tests.analysis.drawn_figures import kept, legend
 from tests.fakes.small_scenario import SCENARIOS
 from tests.fakes.typed_commands import Emulate
 
@@ -30,7 +31,9 @@ def test_one_kind_is_listed_for_scripts(emulate: Emulate) -> None:
 
 
 @pytest.mark.slow
-def test_a_failure_profile_is_shown_with_a_sample(emulate: Emulate, tmp_path: Path) -> None:
+def test_a_failure_profile_is_shown_with_a_sample(
+    emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = emulate("profiles", "flaky-home", "--until", "20min")
     assert (result.code, result.err) == (0, "")
     for words in (
@@ -42,13 +45,17 @@ def test_a_failure_profile_is_shown_with_a_sample(emulate: Emulate, tmp_path: Pa
         "P partition",
     ):
         assert words in result.out, words
-    figure = tmp_path / "sample.png"
-    emulate("profiles", "flaky-home", "--seed", "3", "--figure", figure)
-    assert figure.read_bytes().startswith(b"\x89PNG")
+    figures = kept(monkeypatch)
+    emulate("profiles", "flaky-home", "--seed", "3", "--figure", tmp_path / "sample.png")
+    devices, _ = figures["sample.png"].axes
     seeds = [emulate("profiles", "flaky-home", "--json", "--seed", seed).json for seed in "33"]
     assert seeds[0] == seeds[1]
     (shown,) = seeds[0]["profiles"]
     assert shown["sample"]["seed"] == 3
+    assert legend(devices) == [
+        f"{kind['fault']}: {kind['faults']} on {kind['devices']} devices"
+        for kind in shown["sample"]["kinds"]
+    ]
     assert shown["keys"].keys() == {"faults"}
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from emulator.cli.plan import show_trace
 from emulator.world.links.traces import AUTO, FORMATS
+from tests.analysis.drawn_figures import kept, legend
 from tests.fakes.typed_commands import Emulate
 
 CSV = "seconds,rate_mbit,delay_ms\n0,8,20\n3,0,40\n4,end\n"
@@ -63,11 +64,22 @@ def test_a_format_that_cannot_hold_the_trace(emulate: Emulate, file: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_trace_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
-    figure = tmp_path / "new" / "trace.png"
+def test_a_trace_is_drawn(
+    emulate: Emulate, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trace that loops is drawn twice, with the begin of the second round marked."""
+    figures, figure = kept(monkeypatch), tmp_path / "new" / "trace.png"
     result = emulate("trace", file, "--loop", "--figure", figure)
     assert result.out.splitlines()[-1] == f"figure: {figure}"
-    assert figure.read_bytes().startswith(b"\x89PNG")
+    rate, delay = figures["trace.png"].axes
+    assert (rate.get_ylabel(), delay.get_ylabel()) == ("rate (mbit/s)", "delay (ms)")
+    assert delay.get_xlabel() == "time (s)"
+    for panel, values in ((rate, [8, 0, 8, 0, 0]), (delay, [20, 40, 20, 40, 40])):
+        drawn, second = panel.get_lines()
+        assert list(drawn.get_xdata()) == [0, 3, 4, 7, 8]
+        assert list(drawn.get_ydata()) == values
+        assert list(second.get_xdata()) == [4, 4]
+    assert legend(rate) == ["outage: a rate of zero", "begin of round 2"]
 
 
 def test_a_malformed_trace_is_refused_with_its_line(emulate: Emulate, file: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.analysis.drawn_figures import kept
 from tests.fakes.typed_commands import Emulate
 from tests.learning.datasets.own.given import digits
 
@@ -16,7 +17,10 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "own.npz"
 
 
-def test_a_split_is_printed_and_drawn(emulate: Emulate, file: Path) -> None:
+def test_a_split_is_printed_and_drawn(
+    emulate: Emulate, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = kept(monkeypatch)
     said = emulate("data", "own.npz", "--split", "{kind: shards, per_device: 1}", "--devices", 4)
     assert said.code == 0
     assert "own.npz: 40 training and 20 test examples: images of 8 × 8, in 10 classes" in said.out
@@ -26,7 +30,12 @@ def test_a_split_is_printed_and_drawn(emulate: Emulate, file: Path) -> None:
     counts = np.array([row[2:] for row in rows], int)
     assert counts.shape == (4, 10) and (counts.sum(0) == 4).all()
     assert "figure: own-split.png" in said.out
-    assert (file.parent / "own-split.png").read_bytes().startswith(b"\x89PNG")
+    cells, bars = figures["own-split.png"].axes
+    assert np.array_equal(cells.images[0].get_array(), counts)
+    assert [bar.get_width() for bar in bars.patches] == [10] * 4
+    devices = [f"device-{number}" for number in range(4)]
+    assert [label.get_text() for label in cells.get_yticklabels()] == devices
+    assert (cells.get_xlabel(), bars.get_xlabel()) == ("class", "training examples")
 
 
 def test_json_has_every_count_and_the_digest(emulate: Emulate, file: Path) -> None:
