@@ -21,8 +21,8 @@ from analysis import papers
 from emulator.errors import EmulatorError
 from emulator.learning import models
 from emulator.sweeps.studies.play_study import played_by
-from tests.benchmarks import cost, durable, exchange, fleet, gradient, patches, planning, table
-from tests.benchmarks.codecs import coding, segments, trained
+from tests.benchmarks import cost, durable, exchange, fleet, gradient, planning, table
+from tests.benchmarks.codecs import coding, patches, segments, trained
 from tests.benchmarks.containers import compute_groups, overlap
 from tests.benchmarks.links import box_loop
 from tests.layers import ROOT

@@ -1,8 +1,10 @@
-"""Cost of cutting a model, and the error of activations in float16, on one core:
-`python -m tests.benchmarks.cut_parts mnist-cnn [LAYER] [STEPS]`."""
+"""Cost of cutting a model, and the error of activations in float16, on one core.
 
+`python -m tests.benchmarks.cut_parts mnist-cnn [LAYER] [STEPS]`
+"""
+
+import argparse
 import json
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -111,7 +113,14 @@ def measure(name: str, layer: int | None, steps: int) -> dict[str, Any]:
     return result
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", help="name of a model for MNIST")
+    parser.add_argument("layer", nargs="?", type=int, help="cut (default: before the dense layers)")
+    parser.add_argument("steps", nargs="?", type=int, default=200, help="steps of the training")
+    asked = parser.parse_args()
+    print(json.dumps(measure(asked.model, asked.layer, asked.steps), indent=1))
+
+
 if __name__ == "__main__":
-    given = dict(enumerate(sys.argv[1:]))
-    layer = int(given[1]) if 1 in given else None
-    print(json.dumps(measure(given[0], layer, int(given.get(2, 200))), indent=1))
+    main()

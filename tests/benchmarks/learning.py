@@ -1,12 +1,11 @@
-"""How fast a model learns the first data set that fits, by plain SGD on one core:
-`python -m tests.benchmarks.learning mnist-vgg [STEPS] [RATE] [BATCH]`.
+"""How fast a model learns the first data set that fits, by plain SGD on one core.
 
-With --without-onednn as the first word TensorFlow has its own kernels.
+`python -m tests.benchmarks.learning mnist-vgg [STEPS] [RATE] [BATCH] [--without-onednn]`
 """
 
+import argparse
 import math
 import os
-import sys
 import time
 from typing import Any
 
@@ -41,11 +40,20 @@ def measure(name: str, steps: int, rate: float, size: int) -> dict[str, Any]:
     return {"accuracy": right / guesses, "cpu_s": sum(cpu), "step_ms": median}
 
 
-if __name__ == "__main__":
-    if sys.argv[1] == "--without-onednn":
-        os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
-        del sys.argv[1]
-    given = dict(enumerate(sys.argv[1:]))
-    print(
-        measure(given[0], int(given.get(1, 1500)), float(given.get(2, 0.05)), int(given.get(3, 32)))
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", help="name of a model")
+    parser.add_argument("steps", nargs="?", type=int, default=1500, help="steps of SGD")
+    parser.add_argument("rate", nargs="?", type=float, default=0.05, help="learning rate")
+    parser.add_argument("batch", nargs="?", type=int, default=32, help="examples of a mini-batch")
+    parser.add_argument(
+        "--without-onednn", action="store_true", help="with TensorFlow's own kernels"
     )
+    asked = parser.parse_args()
+    if asked.without_onednn:
+        os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+    print(measure(asked.model, asked.steps, asked.rate, asked.batch))
+
+
+if __name__ == "__main__":
+    main()

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from . import durable, patches, planning
-from .codecs import trained
+from . import durable, planning
+from .codecs import patches, trained
 from .containers import compute_groups
 from .cost import each
 from .links import box_loop

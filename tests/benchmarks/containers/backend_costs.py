@@ -7,6 +7,7 @@ the cores in use between the 20th and the 85th second. Takes four minutes on a h
 nothing else; needs the engine, the image and the data.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -43,6 +44,7 @@ def show(shaping: str, folder: Path) -> None:
 
 def main() -> None:
     """Print a line for each backend."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     with tempfile.TemporaryDirectory() as name:
         for shaping in ("packets", "receiver"):
             show(shaping, Path(name))

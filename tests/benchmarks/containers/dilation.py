@@ -11,6 +11,7 @@ processor time for an update, from which the cost of a packet in `costs/host_dil
 Takes five minutes on a host that does nothing else; needs the engine, the image and the data.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -77,6 +78,9 @@ def show(name: str, run: Path, costs: ContainerCosts | None = None) -> None:
 
 def main() -> None:
     """Print the lines of the three runs."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("dilation", nargs="?", default="auto", help="seconds of an emulated one")
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "forty.yaml").write_text(SCENARIO)
@@ -84,7 +88,7 @@ def main() -> None:
         costs.start()
         real = emulate(folder, "run", "forty.yaml", "--no-report", "--set", "time.dilation=1")
         show("real time", folder / real["run"], costs)
-        dilated = "--set", f"time.dilation={sys.argv[1] if len(sys.argv) > 1 else 'auto'}"
+        dilated = "--set", f"time.dilation={asked.dilation}"
         both = emulate(folder, "compare", "--runtimes", "forty.yaml", *dilated)
         costs.end()
         show("dilated", folder / both["docker"], costs)

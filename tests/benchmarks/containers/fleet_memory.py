@@ -11,6 +11,7 @@ with all workers as large as the first ones are, grows by more than a twentieth 
 sample to the last.
 """
 
+import argparse
 import sys
 import tempfile
 import time
@@ -134,8 +135,10 @@ def proportional(process: int) -> int:
     return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
-def main(*overrides: str) -> None:
-    scenario = load(SCENARIO, overrides)
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("overrides", nargs="*", metavar="KEY=VALUE", help="keys of the scenario")
+    scenario = load(SCENARIO, parser.parse_args().overrides)
     with tempfile.TemporaryDirectory() as folder:
         watch = Watch(Path(folder))
         _, summary = play(scenario, Path(folder), watch)
@@ -151,4 +154,4 @@ def main(*overrides: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

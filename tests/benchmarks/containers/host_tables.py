@@ -6,8 +6,8 @@ LINK is a link in YAML, for example `{up: {rate: 5mbit, delay: 10ms}}`. The engi
 of all its containers: they mean something while it has no others.
 """
 
+import argparse
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -100,11 +100,20 @@ def own_files() -> int:
     return len([*Path("/proc/self/fd").iterdir()])
 
 
-def main(devices: int = 20, link: str = "{}") -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("devices", nargs="?", type=int, default=20, help="devices of the fleet")
+    parser.add_argument("link", nargs="?", default="{}", help="link of each, in YAML")
+    asked = parser.parse_args()
+    measure(asked.devices, asked.link)
+
+
+def measure(devices: int, link: str) -> None:
+    """Play a run of `devices` devices on `link`, and print a line for each table."""
     watch: Any = Watch()
     with tempfile.TemporaryDirectory() as runs:
         play(loads(SCENARIO.format(devices=devices, link=link)), Path(runs), watch)
 
 
 if __name__ == "__main__":
-    main(*(kind(word) for kind, word in zip((int, str), sys.argv[1:], strict=False)))
+    main()

@@ -6,7 +6,7 @@ CPU times of single processes do not count what else the host does meanwhile; th
 has other runs, and so do the host's seconds of a core and its memory.
 """
 
-import sys
+import argparse
 import tempfile
 import time
 from collections.abc import Sequence
@@ -112,7 +112,16 @@ def ticks(pid: int, first: int, last: int) -> list[float]:
     return [int(word) / 100 for word in stat(pid)[first:last]]
 
 
-def main(devices: int = 20, cpu: str = "100%") -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("devices", nargs="?", type=int, default=20, help="devices of the fleet")
+    parser.add_argument("cpu", nargs="?", default="100%", help="share of a core of each")
+    asked = parser.parse_args()
+    measure(asked.devices, asked.cpu)
+
+
+def measure(devices: int, cpu: str) -> None:
+    """Start `devices` devices with `cpu` of a core each, and print what that took."""
     watch = Watch()
     with tempfile.TemporaryDirectory() as runs:
         text = SCENARIO.format(devices=devices, cpu=cpu)
@@ -129,4 +138,4 @@ def main(devices: int = 20, cpu: str = "100%") -> None:
 
 
 if __name__ == "__main__":
-    main(*(kind(word) for kind, word in zip((int, str), sys.argv[1:], strict=False)))
+    main()

@@ -5,7 +5,7 @@ containers for half a minute each, and in virtual time with the mean computing t
 containers.
 """
 
-import sys
+import argparse
 import tempfile
 from pathlib import Path
 from statistics import fmean
@@ -79,9 +79,11 @@ WORLDS = {
 }
 
 
-def main(names: list[str]) -> None:
-    """Play the worlds of these `names`, all without any; print a line for each device."""
-    for name in names or WORLDS:
+def main() -> None:
+    """Play the worlds that are named, or all; print a line for each device."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(WORLDS))
+    for name in parser.parse_args().names or WORLDS:
         containers, computing = _cycles(name, "docker", 0.01)
         virtual, _ = _cycles(name, "virtual", computing)
         print(f"{name}: {1e3 * computing:.1f} ms of computing")
@@ -114,4 +116,4 @@ def _text(world: World, step: float) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -3,6 +3,7 @@
 unshare -n .venv/bin/python -m tests.benchmarks.links.link_commands
 """
 
+import argparse
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 from emulator.shaping import access
@@ -27,6 +28,9 @@ def _processor_seconds() -> float:
 
 def main() -> None:
     """Print the mean processor time of each change of a link, in milliseconds."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--times", type=int, default=TIMES, help="how often each change is made")
+    times = parser.parse_args().times
     own, slow, lossy = _link(8e6), _link(4e5), _link(8e6, 0.3)
     changes = {
         "cut": access.sever(own, BACKEND),
@@ -39,13 +43,13 @@ def main() -> None:
     apply([Command.of("ip link add dev eth0 type veth peer name eth9")])
     apply(access.shape(own, BACKEND))
     used = dict.fromkeys(changes, 0.0)
-    for _ in range(TIMES):
+    for _ in range(times):
         for name, commands in changes.items():
             before = _processor_seconds()
             apply(commands)
             used[name] += _processor_seconds() - before
     for name, commands in changes.items():
-        print(f"{name:12} {len(commands):2} commands {1e3 * used[name] / TIMES:6.1f} ms")
+        print(f"{name:12} {len(commands):2} commands {1e3 * used[name] / times:6.1f} ms")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 python -m tests.benchmarks.links.packet_box [transfers|round_trips|jitters|goodputs|fleets] …
 """
 
+import argparse
 import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -146,8 +146,11 @@ PARTS: dict[str, Callable[[], None]] = {
 }
 
 
-def main(*parts: str) -> None:
-    """Print the tables of `parts`; all of them if none is named."""
+def main() -> None:
+    """Print the tables of the parts that are named, or of all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parts = parser.parse_args().parts
     print(f"{os.cpu_count()} cores, Linux {os.uname().release}, load {os.getloadavg()[0]:.1f}")
     for name in parts or PARTS:
         print()
@@ -158,4 +161,4 @@ def main(*parts: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
