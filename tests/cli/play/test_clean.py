@@ -13,6 +13,7 @@ from emulator.machine import lock
 from emulator.runs.folder import RunFolder
 from emulator.runtimes.docker.engine.cleanup import clean_up
 from tests.fakes.typed_commands import Emulate
+from tests.runtimes.docker.engine.engine_answers import unlike
 
 
 class Engine:
@@ -57,6 +58,13 @@ class Engine:
     def inspect_network(self, name: str) -> Any:
         stranger = self.attached[name]
         return {"Containers": {"1": {"Name": stranger}} if stranger else {}}
+
+
+def test_the_engine_of_runs_answers_as_the_engine_does(tmp_path: Path) -> None:
+    engine = Engine(marks("dead01", tmp_path, tmp_path / "dead01.lock"))
+    engine.attached["dead01"] = "stranger"
+    assert unlike(engine, "containers", "networks", "volumes") == []
+    assert unlike(engine, "inspect_network", name="dead01") == []
 
 
 def marks(run: str, folder: Path | None, lock: Path) -> dict[str, str]:

@@ -17,6 +17,7 @@ from emulator.runtimes.docker.configs.container_settings import Means
 from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.shaping.backend import Backend
 from tests.fakes.typed_commands import Emulate, scenario
+from tests.runtimes.docker.engine.engine_answers import unlike
 
 HOPS = 6
 """Calls from the command's function to the one that starts a container."""
@@ -77,6 +78,12 @@ class Engine:
         ranges = {"Config": [{"Subnet": "10.0.0.0/24"}]}
         attrs = {"NetworkSettings": {"Networks": net}, "IPAM": ranges}
         return SimpleNamespace(id="1", attrs=attrs, reload=lambda: None, start=start)
+
+
+def test_the_engine_of_paths_answers_as_the_engine_does() -> None:
+    engine = Engine()
+    assert unlike(engine, "version", "info") == []
+    assert unlike(engine.create(name="emulate-1-server", hostname="server"), "id", "attrs") == []
 
 
 class Silence:

@@ -25,6 +25,7 @@ from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario import loads
 from emulator.transport.secrets import Token
 from tests.runtimes.docker.configs.pair_configs import configs
+from tests.runtimes.docker.engine.engine_answers import unlike
 from tests.runtimes.docker.engine.made_up_play import Onlooker, Wires
 
 TAKES = 0.3
@@ -72,29 +73,36 @@ class SlowEngine:
         }
         return SimpleNamespace(id=name, attrs=known, start=start, reload=lambda: None)
 
-    def _all(self, kind: str) -> list[Any]:
-        return [
-            {"Id": name, "Name": name, "Names": [f"/{name}"]}
-            for name, made in self.made.items()
-            if made == kind
-        ]
+    def _all(self, kind: str) -> list[str]:
+        return [name for name, made in self.made.items() if made == kind]
 
     def info(self) -> dict[str, Any]:
         return {"NCPU": 2}
 
     def containers(self, **about: object) -> list[Any]:
-        return self._all("container")
+        return [{"Id": name, "Names": [f"/{name}"]} for name in self._all("container")]
 
     def networks(self, **about: object) -> list[Any]:
-        return self._all("network")
+        return [{"Id": name, "Name": name} for name in self._all("network")]
 
     def volumes(self, **about: object) -> dict[str, Any]:
-        return {"Volumes": self._all("volume")}
+        return {"Volumes": [{"Name": name} for name in self._all("volume")]}
 
     def remove_container(self, name: str, **options: object) -> None:
         del self.made[name]
 
     remove_network = remove_volume = remove_container
+
+
+def test_the_slow_engine_answers_as_the_engine_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.TAKES", 0.0)
+    engine = SlowEngine(create("forty", tmp_path), lambda step, name: None)
+    made = [maker.create(name=f"emulate-{kind}") for kind, maker in engine.makers.items()]
+    assert [unlike(each, "id", "attrs") for each in made] == [[], [], []]
+    client = SimpleNamespace(api=engine, info=engine.info)
+    assert unlike(client, "info", "containers", "networks", "volumes") == []
 
 
 class QuietWires(Wires):

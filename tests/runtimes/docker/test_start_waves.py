@@ -27,6 +27,7 @@ from emulator.scenario import loads
 from emulator.world.roles import CONDUCTOR
 from tests.fakes.core.server_world import World as ServerWorld
 from tests.runtimes.docker.configs.pair_configs import configs
+from tests.runtimes.docker.engine.engine_answers import unlike
 from tests.runtimes.docker.engine.made_up_events import engine
 from tests.runtimes.docker.engine.made_up_play import Onlooker, Wires
 
@@ -233,6 +234,14 @@ class Fleet:
             self.runtime.deploy(loads(SCENARIO), Survivors(9, []))
         finally:
             self.runtime._node_logs.close()
+
+
+def test_the_engine_of_a_fleet_answers_as_the_engine_does(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path)
+    try:
+        assert unlike(fleet.create(hostname="home-0"), "id", "attrs") == []
+    finally:
+        fleet.runtime._node_logs.close()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from emulator.shaping import access
 from emulator.shaping.playable_link import dilated
 from tests.runtimes.docker.configs.pair_configs import DELAYED, FAR, HELD, SCENARIO, TEXT, configs
 from tests.runtimes.docker.configs.wanted_container import WANTED
+from tests.runtimes.docker.engine.engine_answers import unlike
 
 SLOW = f"{TEXT}time: {{dilation: 4}}\n"
 RESHAPED = f"{SLOW}faults: [{{kind: degrade, nodes: [far], at: 10s, lasts: 5s, delay: 100ms}}]\n"
@@ -103,6 +104,10 @@ class Engine:
 
     def update_container(self, name: str, *, cpu_period: int, cpu_quota: int) -> None:
         self.quotas.append((cpu_period, cpu_quota))
+
+
+def test_the_engine_of_quotas_takes_the_calls_of_the_engine() -> None:
+    assert unlike(Engine(), "update quota", name="far") == []
 
 
 def test_a_throttled_device_has_a_divided_quota_too() -> None:

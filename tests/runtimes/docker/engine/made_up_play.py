@@ -74,7 +74,7 @@ class Played:
         self.load = Load()
         folder.server.mkdir()
         scenario = loads(text)
-        client = engine(*events)
+        self.client = client = engine(*events)
         client.info = lambda: {"NCPU": 2}
         address = {
             "NetworkSettings": {"Networks": {f"emulate-{folder.run}-wan": {"IPAddress": ""}}},

@@ -21,6 +21,7 @@ from emulator.runs.folder import create
 from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
 from emulator.runtimes.docker.engine.stdio import Said
 from emulator.world.verbs import Action
+from tests.runtimes.docker.engine.engine_answers import unlike
 from tests.runtimes.docker.engine.made_up_play import SCENARIO, Played
 
 
@@ -58,6 +59,11 @@ class Engine:
         if not self.runs:
             raise NotFound("gone")
         return {"State": {"Running": True}}
+
+
+def test_the_engine_with_faults_answers_as_the_engine_does() -> None:
+    calls = ("update quota", "update memory", "inspect_container")
+    assert unlike(Engine(), *calls, name="emulate-r-b") == []
 
 
 @pytest.fixture

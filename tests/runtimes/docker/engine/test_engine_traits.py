@@ -23,21 +23,19 @@ from emulator.scenario import Scenario
 from emulator.scenario.timeline.compiled import timeline
 from emulator.shaping.features import Features
 from tests.fakes.small_scenario import small
+from tests.runtimes.docker.engine.engine_answers import unlike
 
 # Parts of the documents of Docker 20.10 on Debian 12, also with --userns-remap=default; the others
 # after the engines' documentation.
 INFO = {
     "MemoryLimit": True,
     "SwapLimit": True,
-    "CpuCfsPeriod": True,
     "CpuCfsQuota": True,
     "CPUShares": True,
     "PidsLimit": True,
     "OSType": "linux",
-    "CgroupVersion": "1",
     "NCPU": 2,
     "SecurityOptions": ["name=seccomp,profile=default"],
-    "Warnings": None,
 }
 VERSION = {"Version": "20.10.24", "Components": [{"Name": "Engine"}, {"Name": "containerd"}]}
 PODMAN = {"Version": "5.4.0", "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]}
@@ -189,6 +187,14 @@ class Engine:
         return SimpleNamespace(
             start=start, wait=lambda: {"StatusCode": 0}, logs=lambda **which: said
         )
+
+
+def test_the_engine_of_the_probe_answers_as_the_engine_does(tmp_path: Path) -> None:
+    client, answers = Engine(warnings=["no swap"]), list[Any]()
+    client.api.hooks["response"].append(lambda answer, **more: answers.append(answer.json()))
+    made = client.create(mounts=[], ulimits=[])
+    assert unlike(client, "info") == unlike(made, "wait", "logs") == []
+    assert unlike(answers[0], "creation") == []
 
 
 @pytest.fixture(autouse=True)

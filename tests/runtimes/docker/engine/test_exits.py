@@ -23,6 +23,7 @@ from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario.sections.devices import MEMORY
 from tests.fakes.plain_records import read
 from tests.fakes.runs.handmade_run import written
+from tests.runtimes.docker.engine.engine_answers import unlike
 from tests.runtimes.docker.engine.made_up_events import Events, engine, event
 from tests.runtimes.docker.engine.made_up_play import SCENARIO, Played
 
@@ -93,6 +94,13 @@ def test_how_a_container_ended(
     how = exits.of_container(engine(*events), "emulate-1-far", "far", LIMIT, "last words")
     assert (how.code, how.cause) == (code, found)
     assert how.reason.startswith(words)
+
+
+def test_made_up_engines_answer_as_the_engine_does(play: Callable[..., Played]) -> None:
+    assert unlike(engine(*KILLED, *LIMITED), "events", name="far") == []
+    client = play(*KILLED).client
+    assert unlike(client, "info", "events", name="far") == []
+    assert unlike(client.containers.create(), "id", "attrs") == []
 
 
 def test_an_exit_after_a_resume_is_not_that_of_the_life_before() -> None:

@@ -17,6 +17,7 @@ from emulator.runtimes.docker.engine import cleanup
 from emulator.runtimes.docker.engine.cleanup import clean_up_late
 from emulator.scenario import loads
 from tests.runtimes.docker.configs.pair_configs import configs
+from tests.runtimes.docker.engine.engine_answers import unlike
 from tests.runtimes.docker.engine.made_up_play import SCENARIO, Onlooker, Wires
 
 
@@ -47,6 +48,10 @@ class LateEngine:
 
     def remove_network(self, id: str) -> None:
         self.made = []
+
+
+def test_the_late_engine_answers_as_the_engine_does() -> None:
+    assert unlike(LateEngine(1), "containers", "networks", "volumes") == []
 
 
 @pytest.mark.parametrize("appears, forgotten", [(1, False), (3, False), (99, True)])

@@ -25,6 +25,7 @@ from emulator.runtimes.docker.engine.client import connect
 from emulator.runtimes.docker.images import libraries, node_image
 from emulator.runtimes.docker.images.build import build, packed
 from tests.layers import ROOT
+from tests.runtimes.docker.engine.engine_answers import unlike
 
 TENSORFLOW = libraries._tensorflow()[1]
 
@@ -82,6 +83,12 @@ class Engine:
 
     def remove(self, name: str) -> None:
         del self.found[name]
+
+
+def test_the_engine_of_images_answers_as_the_engine_does() -> None:
+    """Of the labels that a list is filtered by, the fake asks for their values too."""
+    engine = Engine({"emulate/node": {"emulate.code": "1"}})
+    assert unlike(engine, "image", name="emulate/node") == []
 
 
 class Counting(Engine):

@@ -19,6 +19,7 @@ from emulator.shaping.features import Features
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links import reshaping
 from emulator.world.links.link import Link, Side
+from tests.runtimes.docker.engine.engine_answers import unlike
 
 LATE = Link(Side(rate=Rate(1e6), delay=Seconds(0.02)), Side(delay=Seconds(0.02)))
 RATED = Link(up=Side(rate=Rate(1e6)))
@@ -108,6 +109,15 @@ def put(engine: Engine, link: Link = LATE, **options: Any) -> Any:
         volumes=engine.volumes_made,
     )
     return foreign_links.put_behind(client, "sha256:1", "web", link, **options)
+
+
+def test_the_engine_with_a_container_answers_as_the_engine_does(engine: Engine) -> None:
+    put(engine)
+    assert unlike(engine, "containers", "networks", "inspect_container", name="web") == []
+    assert unlike(engine, "inspect_container", name=engine.made[0]["name"]) == []
+    client = SimpleNamespace(api=SimpleNamespace(volumes=engine.volumes))
+    assert unlike(client, "volumes") == []
+    assert unlike(engine.create(name="x"), "status", "logs") == []
 
 
 def test_a_link_with_a_delay_has_a_box_and_a_sidecar_with_the_device_of_taps(

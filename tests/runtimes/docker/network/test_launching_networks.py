@@ -9,6 +9,7 @@ from docker.errors import APIError
 
 from emulator.errors import DeploymentError
 from emulator.runtimes.docker.launching import SUBNETS, Launcher
+from tests.runtimes.docker.engine.engine_answers import unlike
 
 
 class Networks:
@@ -26,6 +27,10 @@ class Networks:
         self.made += ipam is None
         attrs = {"IPAM": {"Config": [{"Subnet": f"10.9.{self.made}.0/24"}]}}
         return SimpleNamespace(attrs=attrs, reload=lambda: None, remove=lambda: None)
+
+
+def test_made_up_networks_answer_as_the_engine_does() -> None:
+    assert unlike(Networks(0).create("wan"), "attrs") == []
 
 
 def _launcher(taken: int) -> Launcher:
