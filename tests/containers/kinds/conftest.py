@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.containers.conftest import EMULATE, Outcome
+from tests.containers.host_pace import judged
 from tests.containers.kinds.fleet import DILATION, FLEET, LATE
 from tests.containers.kinds.observer import LinkSample, Observer, Sample
 from tests.fakes.virtual_world import played
 
-TRIES = 2
 CLOCKS = 0.02
 """Seconds by which the observer's clock and that of the run may differ."""
 LINKED = {"degraded": False, "rated": False, "lossy": True, "preset": False}
@@ -61,6 +61,14 @@ class WatchedRun(Outcome):
             node: [look._replace(at=look.at / DILATION - start["zero"]) for look in looks]
             for node, looks in observer.links.items()
         }
+
+    def __repr__(self) -> str:
+        return f"the latest action came {self.latest():.2f} s late"
+
+    def latest(self) -> float:
+        """Return the largest lateness of an action. Memory may take longer, and is left out."""
+        done = [r for r in self.records if "begins" in r and r["what"] != "press"]
+        return max(r["at"] - r["planned"] for r in done)
 
     def acts(self, node: str) -> list[tuple[str, float]]:
         """Return kind and planned time of each action on `node`, in the order of the log."""
@@ -108,18 +116,11 @@ class WatchedRun(Outcome):
 
 @pytest.fixture(scope="session")
 def fleet(client, tmp_path_factory) -> WatchedRun:
-    """The run of the fleet in containers; no process and no part of it is left.
-
-    A host that other work stalls for a while gets another try.
-    """
-    for _ in range(TRIES):
-        run = _played(client, tmp_path_factory.mktemp("fleet"))
-        done = [r for r in run.records if "begins" in r and r["what"] != "press"]
-        late = [r["at"] - r["planned"] for r in done]
-        print(f"the latest action came {max(late):.2f} s late")
-        if max(late) < LATE:
-            break
-    return run
+    """The run of the fleet in containers; no process and no part of it is left."""
+    return judged(
+        lambda: _played(client, tmp_path_factory.mktemp("fleet")),
+        lambda run, _longer: run.latest() < LATE,
+    )
 
 
 def _played(client, folder: Path) -> WatchedRun:
