@@ -2,7 +2,7 @@
 
 import os
 from itertools import pairwise
-from statistics import fmean, stdev
+from statistics import fmean, quantiles
 
 import pytest
 
@@ -21,18 +21,22 @@ pytestmark = [
 
 
 def test_jitter_has_the_deviation_asked_for(box: PacketBox) -> None:
-    """Of 250 draws the deviation is within 12 % in 99 of 100 trials: two outside are a fault."""
+    """Of 250 draws the deviation is within 15 % in 99 of 100 trials: two outside are a fault.
+
+    The middle two thirds tell the deviation: packets that a busy host delays are among the others.
+    """
     side = Side(delay=Seconds(0.05), jitter=Seconds(0.005))
 
     def deviation() -> float:
         seen = here.spray("up", 250, 0.03)
         assert [number for number, _, _ in seen] == list(range(250))
-        return stdev(received - sent for _, sent, received in seen)
+        waited = quantiles((received - sent for _, sent, received in seen), n=100)
+        return (waited[83] - waited[15]) / 2
 
     with lab() as here:
         box.attach(here, Link(up=side))
         here.ping(1)
-        judged(deviation, lambda seconds, _: abs(seconds / 0.005 - 1) < 0.12)
+        judged(deviation, lambda seconds, _: abs(seconds / 0.005 - 1) < 0.15)
 
 
 def test_losses_come_in_bursts(box: PacketBox) -> None:
