@@ -197,6 +197,9 @@ class Outcome:
         lines = (self.folder / "run.jsonl").read_text().splitlines()
         self.records = [json.loads(line) for line in lines]
 
+    def __repr__(self):
+        return self.folder.name
+
     def said(self, what, **facts):
         return [
             record

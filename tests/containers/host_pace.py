@@ -4,12 +4,17 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+Case = TypeVar("Case")
+Found = TypeVar("Found")
+
+TRIES = 2
+"""Tries at most of a measurement on a host that other work may disturb."""
 SPAN = 1.0
 """Seconds of a measurement."""
 
@@ -23,14 +28,16 @@ print((time.monotonic() - begun) / time.process_time())
 
 _SLEEPS = """
 import sys, time
-lost, begun = 0.0, time.monotonic()
+told, lost, begun = 0, 0.0, time.monotonic()
 print(flush=True)
 while time.monotonic() < begun + 600:
     due = time.monotonic() + 0.001
     time.sleep(0.001)
     now = time.monotonic()
     lost += max(0.0, now - due - 0.002)
-    print(lost / (now - begun), flush=True)
+    told += 1
+    if told % 10 == 0:  # to tell takes longer than to sleep
+        print(lost / (now - begun), flush=True)
 """
 """A link makes good 2 ms of lateness: its bucket holds as much. What is beyond is lost for good."""
 MOST_LOST = 0.25
@@ -56,28 +63,56 @@ class Pace(NamedTuple):
         return (1 - promised) / self.step < 1 + slower < (1 + promised) * self.step * self.wait
 
 
-def at_most_twice(play: Callable[[], None]) -> None:
-    """Call `play`, and if it misses once more: other work on the host may have come between."""
-    try:
-        play()
-    except AssertionError as missed:
-        print(f"played again, as the first play missed: {missed}")
-        await_calm()
-        play()
+def judged(
+    play: Callable[[], Found], bound: Callable[[Found, float], bool], tries: int = TRIES
+) -> Found:
+    """Return the findings of `play` once they keep the `bound`; a miss gets another of the `tries`.
+
+    `bound(found, longer)` judges a try: `longer` is the factor of at least 1 by which the host made
+    transfers longer during this try. Facts that no host excuses are assertions in `play`: they fail
+    at once. Each try is printed, and if all miss, one AssertionError names all.
+    """
+    (found,) = judged_each(lambda _: [play()], [None], bound, tries)
+    return found
 
 
-def tries(most: int) -> Iterator[Callable[[], float]]:
-    """Yield for each of `most` tries what returns the factor by which the host made its transfers
-    longer; wait for a calm host before another try.
+def judged_each(
+    play: Callable[[list[Case]], Iterable[Found]],
+    cases: Iterable[Case],
+    bound: Callable[[Found, float], bool],
+    tries: int = TRIES,
+) -> list[Found]:
+    """Return findings that keep the `bound`, one for each of `cases`, as `judged` does for one.
+
+    `play` gets the cases that have not kept it yet, and returns a finding for each in their order.
+    """
+    missing, kept, said = dict(enumerate(cases)), dict[int, Found](), list[str]()
+    for number in range(1, tries + 1):
+        if number > 1:
+            await_calm()
+        with lateness() as lost:
+            findings = list(play(list(missing.values())))
+            longer = _longer(lost())
+        for place, found in zip(list(missing), findings, strict=True):
+            if in_bound := bound(found, longer):
+                kept[place] = found
+                del missing[place]
+            verdict = "kept" if in_bound else "missed"
+            said.append(f"try {number} {verdict}, {longer:.3f} times as long by the host: {found}")
+            print(said[-1])
+        if not missing:
+            return [kept[place] for place in sorted(kept)]
+    raise AssertionError("\n".join([f"missed {tries} times in a row", *said]))
+
+
+def _longer(lost: float) -> float:
+    """Return the factor by which a host that has `lost` this share of the time made transfers
+    longer.
 
     A time in which nobody sends is lost to a link, and as much again while TCP finds back to its
     rate: a host that lost a tenth of the time explains transfers that took 1.25 times as long.
     """
-    for number in range(most):
-        if number:
-            await_calm()
-        with lateness() as lost:
-            yield lambda lost=lost: 1 / (1 - 2 * min(lost(), MOST_LOST))  # type: ignore[misc]
+    return 1 / (1 - 2 * min(lost, MOST_LOST))
 
 
 def await_calm() -> None:
@@ -109,7 +144,7 @@ def other_work() -> Iterator[Callable[[], bool]]:
 def wait() -> float:
     """Return the mean time that a second of a core takes with a process on each core, at least 1.
 
-    Nothing of the tests may run meanwhile.
+    Nothing of the tests may run meanwhile but the sleeper of `lateness`.
     """
     cores = len(os.sched_getaffinity(0))
     command = [sys.executable, "-c", _WORK]

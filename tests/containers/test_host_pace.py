@@ -9,13 +9,13 @@ import pytest
 from tests.containers import host_pace
 from tests.containers.host_pace import (
     Pace,
-    at_most_twice,
     await_calm,
+    judged,
+    judged_each,
     lateness,
     other_work,
     pace,
     stolen,
-    tries,
     wait,
 )
 
@@ -64,8 +64,14 @@ def test_lost_time_excuses_twice_as_much_up_to_half(
     share: float, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _late(monkeypatch, share)
-    monkeypatch.setattr(host_pace, "PATIENCE", 0.0)
-    assert [longer() for longer in tries(3)] == [pytest.approx(factor)] * 3
+    told: list[float] = []
+
+    def bound(_found: int, longer: float) -> bool:
+        told.append(longer)
+        return True
+
+    judged(lambda: 7, bound)
+    assert told == [pytest.approx(factor)]
 
 
 @pytest.mark.parametrize(("share", "seconds"), [(0.0, 1), (0.5, 60)])
@@ -88,20 +94,76 @@ def _late(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
     monkeypatch.setattr(host_pace, "lateness", late)
 
 
-@pytest.mark.parametrize("misses", [0, 1, 2])
-def test_a_miss_is_played_again_once_and_never_left_out(misses: int) -> None:
-    plays: list[int] = []
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The waits for a calm host; the host loses nothing."""
+    waits: list[str] = []
+    monkeypatch.setattr(host_pace, "await_calm", lambda: waits.append("calm"))
+    _late(monkeypatch, 0.0)
+    return waits
 
-    def play() -> None:
-        plays.append(1)
-        assert len(plays) > misses
+
+@pytest.mark.parametrize("misses", [0, 1, 2])
+def test_a_miss_is_tried_again_once_and_never_left_out(waits: list[str], misses: int) -> None:
+    plays = iter(range(10))
+
+    def bound(found: int, _longer: float) -> bool:
+        return found >= misses
 
     if misses < 2:
-        at_most_twice(play)
+        assert judged(lambda: next(plays), bound) == misses
     else:
-        with pytest.raises(AssertionError):
-            at_most_twice(play)
-    assert len(plays) == min(misses + 1, 2)
+        with pytest.raises(AssertionError, match="missed 2 times in a row"):
+            judged(lambda: next(plays), bound)
+    assert next(plays) == min(misses + 1, 2)
+    assert waits == ["calm"] * min(misses, 1)
+
+
+def test_each_try_is_printed_and_named_by_the_failure(
+    waits: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _late(monkeypatch, 0.1)
+    plays = iter([0.7, 0.8, 0.9, 0.6, 0.5])
+    judged(lambda: next(plays), lambda found, longer: found * longer > 0.95)
+    assert capsys.readouterr().out.splitlines() == [
+        "try 1 missed, 1.250 times as long by the host: 0.7",
+        "try 2 kept, 1.250 times as long by the host: 0.8",
+    ]
+    with pytest.raises(AssertionError) as missed:
+        judged(lambda: next(plays), lambda found, _: found > 1, tries=3)
+    said = capsys.readouterr().out.splitlines()
+    assert str(missed.value).splitlines() == ["missed 3 times in a row", *said]
+    assert [line.split()[-1] for line in said] == ["0.9", "0.6", "0.5"]
+
+
+def test_a_fact_that_no_host_excuses_is_not_tried_again(waits: list[str]) -> None:
+    plays: list[int] = []
+
+    def play() -> int:
+        plays.append(1)
+        assert len(plays) == 2, "too fast"
+        return len(plays)
+
+    with pytest.raises(AssertionError, match="too fast"):
+        judged(play, lambda *_: True)
+    assert (len(plays), waits) == (1, [])
+
+
+def test_only_cases_that_missed_are_tried_again(
+    waits: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plays: list[list[str]] = []
+
+    def play(cases: list[str]) -> list[str]:
+        plays.append(cases)
+        return [f"{case}{len(plays)}" for case in cases]
+
+    assert judged_each(play, "abc", lambda found, _: found != "b1") == ["a1", "b2", "c1"]
+    assert (plays, waits) == ([["a", "b", "c"], ["b"]], ["calm"])
+    verdicts = [line.split()[2].rstrip(",") for line in capsys.readouterr().out.splitlines()]
+    assert verdicts == ["kept", "missed", "kept", "kept"]
+    with pytest.raises(AssertionError, match=r"try 1 .*: a3\n.*b3\n.*c3\ntry 2 .*b4$"):
+        judged_each(play, "abc", lambda found, _: "b" not in found)
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ emulate() { python -c 'from emulator.cli import main; main()' "$@"; }
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough  # the gate plays them from a wheel
 @pytest.mark.docker
 def test_the_pages_can_be_played_in_a_clean_container(installed: Path, tmp_path: Path) -> None:
     """The image has neither pip nor a network, so folders lend it the packages and the data."""

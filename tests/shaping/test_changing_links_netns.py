@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
+from statistics import mean
+from typing import NamedTuple
 
 import pytest
 
@@ -19,7 +21,7 @@ from emulator.units import Rate, Seconds
 from emulator.world.links.link import FRAME, Link, Side
 from emulator.world.links.link_course import link_at
 from emulator.world.links.link_steps import LinkStep, PlayedTrace
-from tests.containers.host_pace import tries
+from tests.containers.host_pace import judged
 from tests.netem.lab import Lab, Way, lab
 
 pytestmark = [
@@ -29,7 +31,6 @@ pytestmark = [
 
 TBF = Backend(rate="tbf", loss="nftables", cut="nftables")
 WAYS: tuple[Way, Way] = ("up", "down")
-TRIES = 3
 SMALL = 1448 * 4
 """Bytes of a message, of whose arrivals a rate is counted."""
 
@@ -94,23 +95,39 @@ def rates(here: Lab, way: Way, zero: float, edges: list[float]) -> list[float]:
     ]
 
 
+class Rates(NamedTuple):
+    """Rates in mbit, and the seconds by which each change of the link was late."""
+
+    had: list[float]
+    late: list[float]
+
+
+def near(had: list[float], wanted: list[float], longer: float) -> bool:
+    """Return whether each rate is within 10 % of the one `wanted`, or as much less as the host
+    explains."""
+    return all(0.9 / longer < got / rate < 1.1 for got, rate in zip(had, wanted, strict=True))
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_rate_is_followed_second_by_second(way: Way) -> None:
-    """The mean error of a second is under 5 %, and each change in force within 100 ms."""
+    """The mean error of a second is under 5 %, and each change in force within 100 ms, but for one
+    of ten that the host may stall."""
     wanted = [4, 9, 6, 2, 3, 8, 5, 7, 1.5, 6]
     samples = ", ".join(f"{at} {round(rate * 1e6)}" for at, rate in enumerate(wanted))
     side = Side(trace=PlayedTrace(samples=f"{samples}, end {len(wanted)}"))
-    for longer in tries(TRIES):
+
+    def followed() -> Rates:
         with played(both(side)) as (here, player):
             here.stream(way, SMALL, count=10_000)
             # the first second has the start of the connection
-            got = rates(here, way, player.zero, [float(at) for at in range(1, len(wanted) + 1)])
-        errors = [abs(had / rate - 1) for had, rate in zip(got, wanted[1:], strict=True)]
-        mean = sum(errors) / len(errors)
-        print(f"{way}: mean error {mean:.2%}, latest change {max(player.late) * 1e3:.1f} ms")
-        if mean < 0.05 + 1 - 1 / longer() and max(player.late) < 0.1:
-            return
-    raise AssertionError((errors, player.late))
+            edges = [float(at) for at in range(1, len(wanted) + 1)]
+            return Rates(rates(here, way, player.zero, edges), player.late)
+
+    def close(found: Rates, longer: float) -> bool:
+        errors = [abs(had / rate - 1) for had, rate in zip(found.had, wanted[1:], strict=True)]
+        return mean(errors) < 0.05 + 1 - 1 / longer and sorted(found.late)[-2] < 0.1 * longer
+
+    judged(followed, close)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -118,16 +135,18 @@ def test_a_change_is_in_force_within_100_ms(way: Way) -> None:
     """From 2 s on 8 mbit are 2 mbit, and 8 mbit again from 3 s on."""
     steps = (LinkStep(at=Seconds(2), rate=Rate(2e6)), LinkStep(at=Seconds(3), rate=Rate(8e6)))
     side = Side(rate=Rate(8e6), steps=steps)
-    for _ in tries(TRIES):
+
+    def changed() -> Rates:
         with played(both(side)) as (here, player):
             here.stream(way, SMALL, count=10_000)
             edges = [1.5, 1.95, 2.1, 2.95, 3.1, 3.6]
             before, _, after, _, again = rates(here, way, player.zero, edges)
-        print(f"{way}: {before:.2f}, {after:.2f}, {again:.2f} mbit, late {player.late}")
-        seen = abs(before / 8 - 1) < 0.1 and abs(after / 2 - 1) < 0.1 and abs(again / 8 - 1) < 0.1
-        if seen and max(player.late) < 0.1:
-            return
-    raise AssertionError((before, after, again, player.late))
+            return Rates([before, after, again], player.late)
+
+    judged(
+        changed,
+        lambda found, longer: near(found.had, [8, 2, 8], longer) and max(found.late) < 0.1 * longer,
+    )
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -135,15 +154,20 @@ def test_a_steep_fall_leaves_the_link_busy_and_the_queue_short(way: Way) -> None
     """From 2 s on 40 mbit are 4 mbit. The queue held 250 ms of the older rate, which is 2.5 s of
     the new one: it drains, and from then on holds 250 ms."""
     side = Side(rate=Rate(40e6), steps=(LinkStep(at=Seconds(2), rate=Rate(4e6)),))
-    for _ in tries(TRIES):
+
+    def fallen() -> tuple[list[float], list[float]]:
+        """Return the rates after the fall, and then the round trips."""
         with played(both(side)) as (here, player):
             here.stream(way, SMALL, count=10_000)
-            got = rates(here, way, player.zero, [2.1, 3.1, 4.1, 5.1, 6.1])
-            waits = [trip for trip in here.ping(10, gap=0.05, wait=2.0) if trip is not None]
-        print(f"{way}: {got} mbit, then pings of {min(waits):.3f} to {max(waits):.3f} s")
-        if all(abs(had / 4 - 1) < 0.1 for had in got) and max(waits) < 0.35:
-            return
-    raise AssertionError((got, waits))
+            had = rates(here, way, player.zero, [2.1, 3.1, 4.1, 5.1, 6.1])
+            trips = [trip for trip in here.ping(10, gap=0.05, wait=2.0) if trip is not None]
+            return had, trips
+
+    def short(found: tuple[list[float], list[float]], longer: float) -> bool:
+        had, trips = found
+        return near(had, [4, 4, 4, 4], longer) and max(trips) < 0.35 * longer
+
+    judged(fallen, short)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -151,12 +175,11 @@ def test_packets_wait_for_the_end_of_an_outage(way: Way) -> None:
     """1 s at 8 mbit, 2 s of silence: the rest goes on at once, not at TCP's next time-out."""
     side = Side(trace=PlayedTrace(samples="0 8000000, 1 0, 3 8000000, end 30"))
     size = round(2e6 * 8 / 8 / FRAME)
-    for _ in tries(TRIES):
+
+    def took() -> float:
         with played(both(side)) as (here, _):
             (message,) = here.stream(way, size).messages()
         # bits that a late start leaves over are sent at the end
-        took = message.received - message.sent
-        print(f"{way}: {took:.3f} s for 4 s")
-        if 3.9 < took < 4.3:
-            return
-    raise AssertionError(took)
+        return message.received - message.sent
+
+    judged(took, lambda seconds, longer: 3.9 < seconds < 4.3 * longer)

@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -11,7 +12,7 @@ from emulator.shaping.backend import Backend
 from emulator.units import Rate
 from emulator.world.links.bottleneck import SharedLink, SharedSide
 from emulator.world.links.link import FRAME, Link, Side
-from tests.containers.host_pace import tries
+from tests.containers.host_pace import judged
 from tests.netem.lab import Message, Way
 from tests.netem.street import Street, street
 
@@ -28,7 +29,6 @@ SHARED = SharedLink(SharedSide(UP), SharedSide(DOWN))
 WAYS: tuple[tuple[Way, Rate], ...] = (("up", UP), ("down", DOWN))
 SIZE = 10_000
 """Bytes of a message, by which the bytes of a time are counted."""
-TRIES = 3
 BEGIN, END, LONG = 1.5, 5.5, 7.0
 """Seconds after the first message: the time that counts, and for which all are busy."""
 
@@ -43,25 +43,33 @@ def test_members_share_the_whole_rate_of_the_bottleneck(way: Way, rate: Rate, co
     """
     if control not in AVAILABLE.read_text().split():
         pytest.skip(f"this kernel has not loaded the congestion control {control}")
-    for longer in tries(TRIES):
-        whole, kept = _kept(way, rate, control)
-        print(f"{way}, {control}: {whole:.4f} of the rate, of the shares {kept}, {longer():.3f}")
-        assert whole < 1.03
-        if whole * longer() > 0.97 and all(0.9 / longer() < s < 1.1 * longer() for s in kept):
-            return
-    raise AssertionError(f"{whole} of the rate, of the shares {kept}, {TRIES} times in a row")
+    judged(lambda: _carried(way, rate, control), _fairly)
 
 
-def _kept(way: Way, rate: Rate, control: str) -> tuple[float, list[float]]:
-    """Return the carried share of the rate, and of what each member should get."""
+class Carried(NamedTuple):
+    """The carried share of the rate, and of what each member should get."""
+
+    whole: float
+    each: list[float]
+
+
+def _fairly(found: Carried, longer: float) -> bool:
+    fair = all(0.9 / longer < share < 1.1 * longer for share in found.each)
+    return fair and found.whole * longer > 0.97
+
+
+def _carried(way: Way, rate: Rate, control: str) -> Carried:
     shares = [3 / 7 * rate, 3 / 7 * rate, rate / 7]
     with street(SHARED, QUEUES, members=3) as here:
         slow = Side(Rate(rate / 7))
         here.shape(2, access.shape(Link(slow, slow), TBF))
         for member, share in enumerate(shares):
             here.stream(member, way, SIZE, _count(share), control)
-        found = _passed(here)[way]
-    return sum(found) / rate, [round(f / share, 3) for f, share in zip(found, shares, strict=True)]
+        passed = _passed(here)[way]
+    each = [round(had / share, 3) for had, share in zip(passed, shares, strict=True)]
+    found = Carried(sum(passed) / rate, each)
+    assert found.whole < 1.03, found
+    return found
 
 
 def _passed(here: Street) -> dict[Way, list[float]]:
@@ -90,15 +98,15 @@ def _rate(messages: list[Message], began: float) -> float:
 @pytest.mark.parametrize(("way", "rate"), WAYS)
 def test_a_member_alone_has_the_whole_rate(way: Way, rate: Rate) -> None:
     """Also after a while: a sender that the kernel redirects goes around the queue."""
-    for longer in tries(TRIES):
+
+    def carried() -> float:
         with street(SHARED, QUEUES, members=1) as here:
             messages = here.stream(0, way, SIZE, _count(rate)).messages()
         share = _rate(messages, messages[0].sent) / rate
-        print(f"{way}: {share:.4f} of the rate, {longer():.3f}")
         assert share < 1.03
-        if share * longer() > 0.97:
-            return
-    raise AssertionError(f"{share} of the rate, {TRIES} times in a row")
+        return share
+
+    judged(carried, lambda share, longer: share * longer > 0.97)
 
 
 def test_the_directions_take_nothing_from_each_other() -> None:

@@ -33,7 +33,7 @@ from emulator.world.stop_conditions import Stop
 from tests.fakes.core.made_server import made_server
 from tests.fakes.line_learner import Line
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = [pytest.mark.timed, pytest.mark.slow, pytest.mark.timeout(60)]
 
 SLOW = EmulatedClock(4)
 BEAT = Heartbeat()
@@ -55,7 +55,6 @@ def _hold() -> Hold[Any]:
     return Hold(Seconds(WAY), Seconds(0), Random(1))
 
 
-@pytest.mark.slow
 def test_the_log_of_a_dilated_run_is_in_emulated_seconds() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     line, sink, began = Slow("a"), io.BytesIO(), time.monotonic()
@@ -95,7 +94,6 @@ def test_the_log_of_a_dilated_run_is_in_emulated_seconds() -> None:
         assert COMPUTE <= record["compute"] < COMPUTE + LATE
 
 
-@pytest.mark.slow
 def test_time_outs_of_sockets_are_emulated() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     with (

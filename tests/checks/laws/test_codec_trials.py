@@ -29,6 +29,10 @@ def test_shipped_codecs_keep_all_laws(codec: Codec) -> None:
     assert [verdict for verdict in examine(codec) if verdict.problem] == []
 
 
+COUNTS_ONE_KIND = """count(self, frames: Frames) -> ByteCount:
+        if isinstance(frames[0], memoryview):
+            return ByteCount(values=0, indices=len(frames[0]), headers=0)
+"""
 # law: what is changed in half.py, and the words and the example of the message
 BROKEN = {
     "charged": (
@@ -89,6 +93,41 @@ BROKEN = {
         "of a model with dense",
     ),
 }
+# further ways to break a law, and the words of the message
+ALSO_BROKEN = {
+    "charged by kind": (
+        ("count(self, frames: Frames) -> ByteCount:\n", COUNTS_ONE_KIND),
+        "count of frames from a socket differs from that of the sent ones",
+    ),
+    "charged beyond the limit": (
+        (".tobytes(),)", ".tobytes() + bytes(70_000),)"),
+        "bytes: a server refuses it",
+    ),
+    "repeatable in place": (
+        ("gradient.clip(-largest, largest)", "gradient.clip(-1e-9, 1e-9, out=gradient)"),
+        "encode changes the gradient that it is given",
+    ),
+    "hostile by another error": (
+        ("raise WireError(f", "raise KeyError(f"),
+        "a server would die of them; raise WireError",
+    ),
+    "remembered too little": (
+        ("StatelessEncoder(self, context.layout)", "Short(self, context.layout)"),
+        "memory returns a vector without an entry for each parameter",
+    ),
+    "remembered badly": (
+        ("StatelessEncoder(self, context.layout)", "Forgets(self, context.layout)"),
+        "after memory and recall, the frames differ from those without a crash",
+    ),
+    "remembered as one": (
+        ("StatelessEncoder(self, context.layout)", "Whole(self, context.layout)"),
+        "memory and recall of each layer do not make the memory of the whole model",
+    ),
+    "text in place of bytes": (
+        (".tobytes(),)", ".tobytes().hex(),)"),
+        "encode returns a str: frames are bytes",
+    ),
+}
 OWN = """
     TURNS = []
     def turns(self): self.TURNS.append(1); return len(self.TURNS) % 2
@@ -99,6 +138,31 @@ class Own:
     def encode(self, gradient): return self.codec.encode(gradient, self.layout)
 
 import random
+from emulator.codecs import Memory
+
+class Short(Own):
+    # its memory has an entry too few
+    def __init__(self, codec, layout):
+        super().__init__(codec, layout)
+        self.kept = np.zeros(layout.size, np.float32)
+    def encode(self, gradient):
+        frames = super().encode(gradient + self.kept)
+        self.kept = self.kept + gradient
+        return frames
+    def memory(self, part): return Memory((self.kept[part][:-1],), 1)
+    def recall(self, part, memory): pass
+
+class Forgets(Short):
+    # it recalls the memories of layers alone
+    def memory(self, part): return Memory((self.kept[part],), 1)
+    def recall(self, part, memory):
+        if part != slice(None): self.kept[part] = memory.vectors[0]
+
+class Whole(Short):
+    # it recalls the memory of the whole model alone
+    def memory(self, part): return Memory((self.kept[part],), 1)
+    def recall(self, part, memory):
+        if part == slice(None): self.kept = memory.vectors[0]
 """
 
 
@@ -116,6 +180,17 @@ def test_a_broken_codec_is_told_what_it_breaks(name: str, tmp_path: Path) -> Non
     assert name in broken
     assert says in broken[name].problem
     assert example in broken[name].example
+
+
+@pytest.mark.parametrize("name", ALSO_BROKEN)
+def test_what_else_breaks_a_law_is_told(name: str, tmp_path: Path) -> None:
+    (old, new), says = ALSO_BROKEN[name]
+    assert old in HALF
+    (tmp_path / "own.py").write_text(HALF.replace(old, new) + OWN)
+    codec = codecs.make({"kind": f"{tmp_path}/own.py:Half"})
+    assert [v.name for v in examine(codec) if says in v.problem], [
+        v.problem for v in examine(codec)
+    ]
 
 
 def test_the_shipped_file_keeps_all_laws() -> None:

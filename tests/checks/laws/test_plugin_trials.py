@@ -12,7 +12,9 @@ from emulator import aggregation, codecs, modulation, optimizers, schedules, syn
 from emulator.checks.laws import plugin_trials
 from emulator.checks.laws.codec_laws import BrokenLaw
 from emulator.checks.laws.plugin_trials import TRIALS, patience_doubt
+from emulator.codecs import Gradient
 from emulator.layout import Layout, Variable
+from emulator.optimizers.base import Modulated
 from tests.fakes.installing.doc_blocks import blocks
 from tests.layers import ROOT
 
@@ -91,6 +93,25 @@ class Descent:
     def restore(self, _: Any) -> None: ...
 
 
+class Waits:
+    """A synchronizer that makes `step` of each gradient, and waits until `at`."""
+
+    def __init__(self, step: Any = None, at: Any = None) -> None:
+        self._step, self._at = step, at
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_: None
+
+    def arrive(self, *_: Any) -> Any:
+        return self._step
+
+    def deadline(self) -> Any:
+        return self._at
+
+
+HALVED = Modulated(Gradient(np.zeros(LAYOUT.size, np.float32)), 0.5, np.ones(1, np.float32))
+
+
 @pytest.mark.parametrize(
     ("part", "plugin", "says"),
     [
@@ -107,7 +128,11 @@ class Descent:
         ("aggregation", Given([1.0]), "combine returns a float in place of a Modulated"),
         ("schedule", Given(((1, 2),)), r"pull returns \(\(1, 2\),\): pairs of layers from 1 to 1"),
         ("schedule", Given(), "pull returns None"),
+        ("aggregation", Given([HALVED]), "shares that add up to 0.5, and not to 1"),
         ("synchronization", Given(3), "start returns a int, which lacks releases"),
+        ("synchronization", Given(Waits(step="all")), "a step is a str: a list of arrivals"),
+        ("synchronization", Given(Waits(step=["a-9"])), "an arrival that it was not given"),
+        ("synchronization", Given(Waits(at="soon")), "deadline returns a str: a time or None"),
     ],
 )
 def test_a_wrong_result_is_refused(part: str, plugin: Any, says: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from emulator.world.faults import FAULTS
 from tests.containers.conftest import left
 from tests.containers.kinds.conftest import ended
-from tests.containers.kinds.fleet import DRAWN, END, LATE, TAKEN
+from tests.containers.kinds.fleet import DRAWN, END, TAKEN
 
 pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(300)]
 
@@ -30,37 +30,37 @@ def test_each_action_is_done_in_time(fleet, kind):
     assert {record["begins"] for record in done} == {True, False}
     late = {(r["node"], r["what"], r["planned"]): round(r["at"] - r["planned"], 3) for r in done}
     print(kind, late)
-    assert all(0 <= seconds < _bound(kind) for seconds in late.values()), late
+    assert all(0 <= seconds < _bound(fleet, kind) for seconds in late.values()), late
 
 
-def _bound(kind):
-    return TAKEN if kind == "memory" else LATE
+def _bound(fleet, kind):
+    return TAKEN if kind == "memory" else fleet.late
 
 
 @pytest.mark.parametrize("kind", FAULTS)
 def test_virtual_time_logs_the_same_faults_at_the_same_times(fleet, twin, kind):
-    here, there = (_planned(run.records, kind) for run in (fleet, twin))
+    here, there = (_planned(run.records, kind, fleet.late) for run in (fleet, twin))
     assert here.keys() == there.keys()
     assert here or kind == "energy"
     for action, at in here.items():
-        assert abs(at - there[action]) < _bound(kind), action
+        assert abs(at - there[action]) < _bound(fleet, kind), action
     texts = [(run.folder / "timeline.jsonl").read_text() for run in (fleet, twin)]
     assert texts[0] == texts[1]
 
 
-def _planned(records, kind):
-    """Return the time of each planned action of `kind` that ended well before the run did."""
+def _planned(records, kind, late):
+    """Return the time of each action of `kind` planned over `late` seconds before the end."""
     return {
         (r["node"], r["what"], r["planned"], json.dumps(r.get("setting"))): r["at"]
         for r in records
-        if r.get("fault") == kind and r["node"] not in DRAWN and r["planned"] < END - LATE
+        if r.get("fault") == kind and r["node"] not in DRAWN and r["planned"] < END - late
     }
 
 
 def test_each_planned_action_is_done(fleet):
     lines = (fleet.folder / "timeline.jsonl").read_text().splitlines()
     planned = [json.loads(line) for line in lines]
-    due = sorted((each["at"], each["node"]) for each in planned if each["at"] < END - LATE)
+    due = sorted((each["at"], each["node"]) for each in planned if each["at"] < END - fleet.late)
     done = sorted((r["planned"], r["node"]) for r in fleet.records if "begins" in r)
     assert [each for each in done if each[1] not in DRAWN] == due
 
@@ -70,8 +70,8 @@ def test_a_battery_is_empty_and_charged_at_the_same_times_in_both_runtimes(fleet
     for run in (fleet, twin):
         kill, boot = run.of("battery")
         assert (kill["what"], boot["what"]) == ("kill", "boot")
-        assert 125 / 21 - 0.1 < kill["at"] < 125 / 20 + LATE
-        assert 9.6 <= boot["at"] < 9.6 + LATE
+        assert 125 / 21 - 0.1 < kill["at"] < 125 / 20 + fleet.late
+        assert 9.6 <= boot["at"] < 9.6 + fleet.late
 
 
 def test_a_device_without_a_fault_never_falls_silent(fleet):

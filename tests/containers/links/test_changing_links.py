@@ -1,11 +1,13 @@
 """Links that change while containers train: both runtimes take the same time for the transfers."""
 
 from itertools import pairwise
+from math import inf
 from statistics import mean
+from typing import NamedTuple
 
 import pytest
 
-from tests.containers.host_pace import at_most_twice
+from tests.containers.host_pace import judged
 
 pytestmark = [pytest.mark.docker, pytest.mark.thorough, pytest.mark.timeout(400)]
 
@@ -37,26 +39,41 @@ NODES = ("stepping", "tracing")
 def test_both_runtimes_agree_on_a_changing_link(play):
     virtual = play(TEXT, "--on", "virtual")
 
-    def agrees():
+    def beside():
         docker = play(TEXT)
         assert docker.summary["outcome"] == virtual.summary["outcome"] == "success"
-        for node in NODES:
-            for begin, end in BOUNDS:
-                real, exact = (cycle(run, node, begin, end) for run in (docker, virtual))
-                print(f"{node} {begin} to {end} s: {real:.4f} s, in virtual time {exact:.4f} s")
-                assert real == pytest.approx(exact, rel=0.1), (node, begin, end)
-        late = [record["late"] for record in docker.said("link_change")]
-        print("late", late)
-        assert {record["node"] for record in docker.said("link_change")} == set(NODES)
-        assert max(late) < 0.1
+        changes = docker.said("link_change")
+        assert {record["node"] for record in changes} == set(NODES)
+        real, exact = cycles(docker), cycles(virtual)
+        shares = {when: real[when] / exact[when] for when in exact}
+        return Beside(shares, max(record["late"] for record in changes))
 
-    at_most_twice(agrees)
+    judged(beside, agree)
+
+
+class Beside(NamedTuple):
+    """The seconds from update to update as shares of those in virtual time, by node and begin, and
+    the largest lateness of a change."""
+
+    shares: dict
+    late: float
+
+
+def agree(found, longer):
+    in_time = found.late < 0.1 * longer
+    return in_time and all(0.9 < share < 1.1 * longer for share in found.shares.values())
+
+
+def cycles(run):
+    return {(node, begin): cycle(run, node, begin, end) for node in NODES for begin, end in BOUNDS}
 
 
 def cycle(run, node, begin, end):
-    """Return the mean seconds from update to update of `node` between two times."""
+    """Return the mean seconds from update to update of `node` between two times; infinity where
+    updates are missing."""
     times = [record["at"] for record in run.said("update", node=node)]
     inside = [at for at in times if begin <= at < end]
     # The slowest cycle takes 1.8 s: a window of 10 s has five of its updates, or six.
-    assert len(inside) >= 5, (node, begin, end, times)
+    if len(inside) < 5:
+        return inf
     return mean(after - before for before, after in pairwise(inside))

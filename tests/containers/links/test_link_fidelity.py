@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from emulator.log.verdicts.host_shortage import SUBJECT, short_share
-from tests.containers.host_pace import at_most_twice, other_work
+from tests.containers.host_pace import judged, other_work
 
 pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(400)]
 
@@ -28,10 +29,28 @@ def test_a_rated_and_delayed_link_is_kept_both_ways(emulate, tmp_path: Path) -> 
     """A host with other work may delay packets, and the run then names it as the reason. What the
     run itself costs the host is no such work."""
     (tmp_path / "busy.yaml").write_text(BUSY)
-    at_most_twice(lambda: _kept_both_ways(emulate, tmp_path))
+    judged(lambda: _busy(emulate, tmp_path), _kept_both_ways)
 
 
-def _kept_both_ways(emulate, tmp_path: Path) -> None:
+class Told(NamedTuple):
+    """The rows of a run about its links, and whether the host had other work beside it."""
+
+    disturbed: bool
+    reasons: list[str]
+    rows: list[dict[str, Any]]
+
+
+def _kept_both_ways(found: Told, _longer: float) -> bool:
+    # a model takes the downlink of `near` a tenth of a second
+    rated = [row["rate"] for row in found.rows if (row["node"], row["way"]) != ("near", "down")]
+    busy = all(rate["busy_s"] > 0.5 for rate in rated)
+    verdicts = [rate["verdict"] == "kept" for rate in rated]
+    verdicts += [row["verdict"] != "missed" for row in found.rows]
+    return busy and (found.disturbed or all(verdicts))
+
+
+def _busy(emulate, tmp_path: Path) -> Told:
+    """Play the run; check that what it says of its links and its host fits together."""
     with other_work() as other:
         emulate("run", "busy.yaml", "--no-report")
         disturbed = other()
@@ -39,15 +58,10 @@ def _kept_both_ways(emulate, tmp_path: Path) -> None:
     fidelity = json.loads((folder / "summary.json").read_text())["fidelity"]
     manifest = json.loads((folder / "manifest.json").read_text())
     links = {(row["node"], row["way"]): row for row in fidelity["links"]}
-    print(*links.values(), fidelity["reasons"], sep="\n")
     assert links.keys() == {(node, way) for node in ("far", "near") for way in ("up", "down")}
-    for (node, way), row in links.items():
-        if row["verdict"] == "missed":
-            assert disturbed, row
+    for row in links.values():
+        if disturbed and row["verdict"] == "missed":
             assert SUBJECT in row["reason"] or "box" in row["reason"]
-        if (node, way) != ("near", "down"):  # a model takes it a tenth of a second
-            assert row["rate"]["busy_s"] > 0.5
-            assert disturbed or row["rate"]["verdict"] == "kept"
         if manifest["shaping"]["delay"] == "receiver":
             assert row["delay"]["verdict"] == "not judged"
         elif row["delay"]["verdict"] == "kept":
@@ -61,3 +75,4 @@ def _kept_both_ways(emulate, tmp_path: Path) -> None:
     short = [second for line in load for second in line["short"]]
     assert fidelity["host_short"] == round(short_share(short), 3)
     assert len([line for line in lines if line["what"] == "link"]) < 30
+    return Told(disturbed, fidelity["reasons"], list(links.values()))

@@ -151,7 +151,9 @@ FAULTS = ("kill", "boot", "reconnect", "lose_answers", "hello", "again", "wait")
 @pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("labels", ["sent", "local"])
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 150), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seeds", [range(3), pytest.param(range(3, 150), marks=pytest.mark.thorough)]
+)
 def test_no_fault_makes_anybody_wait_for_ever(policy: str, labels: str, seeds: range) -> None:
     for seed in seeds:
         chaos(policy, labels, seed)

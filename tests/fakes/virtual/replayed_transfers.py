@@ -32,17 +32,13 @@ class Transfer:
     def difference(self) -> float:
         return self.modelled / self.measured - 1
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rate = (self.link.up if self.way == "up" else self.link.down).rate
         rtt = self.link.up.delay + self.link.down.delay
         return (
             f"{rate!s:>7} {rtt * 1000:4.0f} ms {self.way:4} {self.size:>10,} B "
-            f"{self.measured:9.4f} {self.modelled:9.4f} {self.difference:+8.1%}"
+            f"{self.measured:9.4f} s, modelled {self.modelled:9.4f} s: {self.difference:+.1%}"
         )
-
-
-def header() -> str:
-    return f"{'rate':>7} {'rtt':>7} {'way':4} {'size':>12} {'measured':>9} {'modelled':>9}    error"
 
 
 def modelled(

@@ -2,8 +2,9 @@
 
 import pytest
 
-from emulator.errors import EmulatorError
+from emulator.errors import EmulatorError, HostError
 from emulator.runs.folder import RunFolder
+from emulator.runs.results import write_json
 from emulator.runs.resumption import DeadRun
 from emulator.runtimes.docker import resume_containers
 from emulator.runtimes.docker.resume_containers import rest_of, resume
@@ -63,3 +64,35 @@ def test_a_damaged_count_of_resumptions_is_told(tmp_path):
     (folder.server / "resumes").write_bytes(b"")
     with pytest.raises(EmulatorError, match=r"resumes: .* write the number of times"):
         resume_containers._cleared(folder)
+
+
+@pytest.mark.parametrize(
+    ("asked", "began", "used"),
+    [
+        ("packets", "netem", "packets"),
+        ("receiver", None, "receiver"),
+        (None, "netem", "netem"),
+        (None, None, None),
+        (None, "fog", None),
+    ],
+)
+def test_links_are_shaped_as_asked_or_as_before(asked, began, used, tmp_path, monkeypatch):
+    write_json(tmp_path / "manifest.json", {"shaping": {"delay": began} if began else {}})
+    (tmp_path / "server").mkdir()
+    means = []
+
+    def get_ready(scenario, timeline, view, shaping):
+        means.append(shaping)
+        raise HostError("not here")
+
+    monkeypatch.setattr(resume_containers, "get_ready", get_ready)
+    monkeypatch.setattr(resume_containers, "_checked", lambda dead: None)
+    dead = DeadRun(RunFolder(tmp_path, "abc"), "docker", small(), ())
+    with pytest.raises(HostError):
+        resume(dead, Quiet(), shaping=asked)
+    assert means == [used]
+
+
+class Quiet:
+    def take_timeline(self, timeline): ...
+    def progress(self, text): ...

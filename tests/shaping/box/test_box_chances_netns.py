@@ -1,6 +1,8 @@
 """Real packets of two namespaces through the box: the deviation of jitter, and bursts of losses."""
 
+import math
 import os
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from statistics import fmean, stdev
 
@@ -9,8 +11,9 @@ import pytest
 from emulator.units import Fraction, Seconds
 from emulator.world.links.link import Link, Side
 from emulator.world.links.loss_models import Gemodel, LossModel
+from tests.containers.host_pace import judged
 from tests.netem.box import PacketBox
-from tests.netem.lab import lab
+from tests.netem.lab import Way, lab
 
 pytestmark = [
     pytest.mark.netns,
@@ -18,22 +21,31 @@ pytestmark = [
     pytest.mark.skipif(not os.path.exists("/dev/net/tun"), reason="needs /dev/net/tun"),
 ]
 
-TRIES = 3
-
 
 def test_jitter_has_the_deviation_asked_for(box: PacketBox) -> None:
-    """Of 250 draws the deviation is within 10 % in 97 of 100 trials: thrice outside is a fault."""
-    side = Side(delay=Seconds(0.05), jitter=Seconds(0.005))
-    found = []
+    """Of 250 draws the deviation is within 12 % in 99 of 100 trials: two outside are a fault.
+
+    A busy host has jitter of its own, which packets show that go down meanwhile.
+    """
+    delay, jitter = Seconds(0.05), Seconds(0.005)
+
+    def deviation(way: Way) -> float:
+        seen = here.spray(way, 250, 0.03)
+        assert [number for number, _, _ in seen] == list(range(250))
+        return stdev(received - sent for _, sent, received in seen)
+
+    def both_ways() -> list[float]:
+        with ThreadPoolExecutor() as threads:
+            return list(threads.map(deviation, ("up", "down")))
+
+    def kept(found: list[float], _longer: float) -> bool:
+        seconds, host = found
+        return 0.88 * jitter < seconds < 1.12 * math.hypot(jitter, host)
+
     with lab() as here:
-        box.attach(here, Link(up=side))
+        box.attach(here, Link(Side(delay=delay, jitter=jitter), Side(delay=delay)))
         here.ping(1)
-        while len(found) < TRIES and not (found and found[-1] == pytest.approx(0.005, rel=0.1)):
-            seen = here.spray("up", 250, 0.03)
-            assert [number for number, _, _ in seen] == list(range(250))
-            found.append(stdev(received - sent for _, sent, received in seen))
-    print(found)
-    assert found[-1] == pytest.approx(0.005, rel=0.1)
+        judged(both_ways, kept)
 
 
 def test_losses_come_in_bursts(box: PacketBox) -> None:

@@ -1,6 +1,7 @@
 """Reno and BBR in virtual time, against this kernel's TCP over links with delay."""
 
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,8 @@ from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import ETHERNET, SEGMENT, Link, Side
-from tests.containers.host_pace import tries
-from tests.fakes.virtual.replayed_transfers import Transfer, header, modelled
+from tests.containers.host_pace import judged_each
+from tests.fakes.virtual.replayed_transfers import Transfer, modelled
 from tests.netem.lab import lab
 
 CONTROLS: tuple[Congestion, ...] = ("bbr", "reno")
@@ -30,7 +31,6 @@ pytestmark = [
 ]
 
 BACKEND = Backend(rate="tbf", loss="nftables", cut="nftables")
-TRIES = 3
 CABLE = 0.004
 """Seconds by which the cable's process may make a message late, at each crossing of a window."""
 
@@ -73,55 +73,41 @@ LOSSY = [
 
 
 def test_a_connection_opens_as_in_virtual_time() -> None:
-    late = OPENING
-    for longer in tries(TRIES):
-        print(f"\n{header()}")
-        found = _opened(late)
-        late = [case for case, result in found if not _in_time(case, result, longer())]
-        if not late:
-            return
-    raise AssertionError(f"unlike virtual time, {TRIES} times in a row: {late}")
+    judged_each(_opened, OPENING, _in_time)
 
 
-def _opened(cases: list[Case]) -> list[tuple[Case, list[Transfer]]]:
-    result = []
+def _opened(cases: list[Case]) -> Iterator[tuple[Congestion, list[Transfer]]]:
     for case, times in _sent(cases):
         sent = [at for at, _ in times]
         model = modelled(case.link, "up", case.size, sent, control=case.control)
         pairs = zip(times, model, strict=True)
-        result.append((case, [_transfer(case, end - at, due - at) for (at, end), due in pairs]))
-    return result
+        result = [_transfer(case, end - at, due - at) for (at, end), due in pairs]
+        assert all(item.measured > 0.9 * item.modelled for item in result), result
+        yield case.control, result
 
 
-def _in_time(case: Case, transfers: list[Transfer], longer: float) -> bool:
-    for item in transfers:
-        print(item, case.control)
-        assert item.measured > 0.9 * item.modelled, str(item)
-    return all(item.measured < 1.1 * longer * item.modelled + CABLE for item in transfers)
+def _in_time(found: tuple[Congestion, list[Transfer]], longer: float) -> bool:
+    return all(item.measured < 1.1 * longer * item.modelled + CABLE for item in found[1])
 
 
 def test_loss_costs_what_it_does_in_virtual_time() -> None:
     """A few dozen packets are lost, so chance plays a part."""
-    print(f"\n{header()}")
-    late = LOSSY
-    for longer in tries(TRIES):
-        found = [(case, _paced(case, times)) for case, times in _sent(late)]
-        late = [case for case, result in found if not _as_modelled(case, result, longer())]
-        if not late:
-            return
-    raise AssertionError(f"unlike virtual time, {TRIES} times in a row: {late}")
+    judged_each(
+        lambda cases: [_paced(case, times) for case, times in _sent(cases)], LOSSY, _as_modelled
+    )
 
 
-def _paced(case: Case, times: list[tuple[float, float]]) -> Transfer:
+def _paced(case: Case, times: list[tuple[float, float]]) -> tuple[Congestion, Transfer]:
     """Return the mean time of the messages but for the first."""
     took = (times[-1][1] - times[0][1]) / (case.count - 1)
     constants = link_constants(case.link, Link(), "up", tcp=True, control=case.control)
-    return _transfer(case, took, case.size / SEGMENT * ETHERNET * 8 / constants.rate)
+    model = case.size / SEGMENT * ETHERNET * 8 / constants.rate
+    return case.control, _transfer(case, took, model)
 
 
-def _as_modelled(case: Case, result: Transfer, longer: float) -> bool:
-    print(f"{result} {case.control} at a loss of {case.loss:.0%}, {longer:.3f} by the host")
-    most = 0.1 if case.control == "bbr" else 0.35
+def _as_modelled(found: tuple[Congestion, Transfer], longer: float) -> bool:
+    control, result = found
+    most = 0.1 if control == "bbr" else 0.35
     return 1 - most < result.modelled / result.measured * longer and result.difference < most
 
 

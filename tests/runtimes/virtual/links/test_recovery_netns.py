@@ -13,8 +13,8 @@ from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
 from emulator.world.links.link import Link, Side
-from tests.containers.host_pace import tries
-from tests.fakes.virtual.replayed_transfers import Transfer, header, modelled, resumed
+from tests.containers.host_pace import judged_each
+from tests.fakes.virtual.replayed_transfers import Transfer, modelled, resumed
 from tests.netem.lab import Way, lab
 
 pytestmark = [
@@ -25,7 +25,6 @@ pytestmark = [
 ]
 
 TBF = Backend(rate="tbf", cut="nftables")
-TRIES = 3
 SENT, CUT, MENDED = 3.0, 2.5, 5.5
 """Seconds after the connection began, more or less: the message is sent into the cut."""
 
@@ -68,22 +67,11 @@ def test_what_was_sent_into_a_cut_takes_as_long_as_in_virtual_time() -> None:
     So does a message from a node that is cut, whose TCP must not be told of it, as where the cut
     is beyond the node. The message after it takes longer than on a new connection, too.
     """
-    late = CASES
-    print(f"\n{header()}")
-    for longer in tries(TRIES):
-        with ThreadPoolExecutor() as threads:
-            result = list(threads.map(_transfers, late))
-        late = [case for case, own in zip(late, result, strict=True) if not _in_time(own, longer())]
-        if not late:
-            return
-    raise AssertionError(f"slower than in virtual time, {TRIES} times in a row: {late}")
+    with ThreadPoolExecutor() as threads:
+        judged_each(lambda cases: threads.map(_transfers, cases), CASES, _in_time)
 
 
 def _in_time(found: list[Transfer], longer: float) -> bool:
-    """Late may be this host's fault; early never is."""
-    for item in found:
-        print(item)
-        assert item.measured > 0.85 * item.modelled, str(item)
     return bool(found) and all(item.measured < 1.15 * longer * item.modelled for item in found)
 
 
@@ -109,7 +97,10 @@ def _transfers(case: Case) -> list[Transfer]:
         (first.begun, resumed(link, way, first.sent, (cut, mended))),
         *((message.sent, message.sent) for message in others),
     ]
-    return [
+    found = [
         Transfer(link, way, size, message.received - since, arrived - modelled_since)
         for message, arrived, (since, modelled_since) in zip(messages, model, begun, strict=True)
     ]
+    # late may be this host's fault; early never is
+    assert all(item.measured > 0.85 * item.modelled for item in found), found
+    return found

@@ -7,7 +7,7 @@ import pytest
 
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.world.links.link import Link
-from tests.fakes.virtual.replayed_transfers import Transfer, header, modelled
+from tests.fakes.virtual.replayed_transfers import Transfer, modelled
 from tests.netem import machine, transfers
 from tests.netem.transfers import Case
 from tests.netem.tries import Tries, tried_twice
@@ -40,7 +40,6 @@ def _booted(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Times]:
 @tried_twice
 def test_slow_start_takes_as_long_as_in_virtual_time(measured: dict[int, Times]) -> None:
     """On a new connection, and on a connection after a rest."""
-    print(f"\n{header()}")
     result = [
         item
         for number, case in enumerate(transfers.EXACT)
@@ -74,5 +73,5 @@ def test_loss_costs_what_it_does_in_virtual_time(
     model = case.link.up.transfer(case.size) - case.link.up.delay
     model *= case.rate / link_constants(case.link, Link(), "up", tcp=True).rate
     result = Transfer(case.link, "up", case.size, took, model)
-    print(f"\n{header()}\n{result} at a loss of {case.loss:.0%}")
+    print(f"{result} at a loss of {case.loss:.0%}")
     assert abs(result.difference) < 0.3
