@@ -52,6 +52,16 @@ def present(client, below):
     return {t.get("Id") or t["Name"] for t, folder in folders if folder.is_relative_to(below)}
 
 
+def running(client, below, **labels):
+    """Return the running containers of runs in folders `below` a path, with all `labels`.
+
+    Others' runs on the engine begin and end meanwhile.
+    """
+    asked = [f"emulate.{key}={value}" for key, value in labels.items()] or ["emulate.folder"]
+    found = client.containers.list(filters={"label": asked}, ignore_removed=True)
+    return [one for one in found if Path(one.labels["emulate.folder"]).is_relative_to(below)]
+
+
 def left(client, below):
     """Return what is `present` of runs that have ended.
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emulator.learning import models
-from tests.containers.conftest import EMULATE, TINY, until
+from tests.containers.conftest import EMULATE, TINY, running, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
 
@@ -55,8 +55,8 @@ def _captured(client, folder: Path, text: str) -> bytes:
     command = [EMULATE, "run", "scenario.yaml", "--no-report"]
     captured = folder / "frames"
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as run:
-        until(lambda: _servers(client, folder) or run.poll() is not None, 60)
-        pid = _servers(client, folder)[0].attrs["State"]["Pid"]
+        until(lambda: running(client, folder, role="server") or run.poll() is not None, 60)
+        pid = running(client, folder, role="server")[0].attrs["State"]["Pid"]
         words = ["nsenter", "-t", str(pid), "-n", sys.executable, "-I", "-S", "-c", CAPTURE]
         with subprocess.Popen(
             [*words, str(captured)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -67,12 +67,3 @@ def _captured(client, folder: Path, text: str) -> bytes:
             capture.communicate()
     assert run.returncode == 0, said
     return captured.read_bytes()
-
-
-def _servers(client, folder: Path) -> list:
-    """Return the running server of the run in `folder`, as soon as there is one."""
-    return [
-        each
-        for each in client.containers.list(filters={"label": "emulate.role=server"})
-        if Path(each.labels["emulate.folder"]).is_relative_to(folder)
-    ]

@@ -202,6 +202,7 @@ def test_stop_from_another_terminal(start, emulate, tmp_path):
     assert "stop: stopped" in said and "canceled" not in said
 
 
+@pytest.mark.timed  # a run that begins beside removes the network, too
 def test_after_kill_9_the_containers_go_by_themselves(
     start, ours, stranger, emulate, client, tmp_path
 ):
@@ -217,6 +218,7 @@ def test_after_kill_9_the_containers_go_by_themselves(
     assert json.loads(emulate(*clean).stdout)["networks"] == 0
 
 
+@pytest.mark.timed  # a run that begins beside removes it, too
 def test_a_run_removes_what_a_dead_one_has_left(play, client, tmp_path):
     """Or the engine's addresses would run out: each network has a range of its own."""
     lock = tmp_path / "lock"

@@ -12,7 +12,7 @@ import pytest
 from emulator.machine.kernel import room_in_memory
 from emulator.runtimes.docker.images.node_image import require
 from emulator.scenario import demand, loads
-from tests.containers.conftest import EMULATE, TINY, Outcome, until
+from tests.containers.conftest import EMULATE, TINY, Outcome, running, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 ENDLESS = TINY.replace("updates: 300, time: 60s", "time: 10min")
@@ -23,9 +23,7 @@ WORLD = TINY.replace("updates: 300, time: 60s", "time: 6s").replace(
 
 def containers(client, tmp_path, node):
     """The container of the node in this test's run, once it is there."""
-    result = client.containers.list(filters={"label": "emulate.folder"}, ignore_removed=True)
-    ours = [c for c in result if c.labels["emulate.folder"].startswith(str(tmp_path))]
-    return [container for container in ours if container.name.endswith(f"-{node}")]
+    return [one for one in running(client, tmp_path) if one.name.endswith(f"-{node}")]
 
 
 def latest(tmp_path):
@@ -122,6 +120,7 @@ def test_a_folder_that_is_removed_ends_the_run_in_one_line(start, tmp_path):
     assert last.startswith("emulate: the run's folder") and last.endswith("while the run went on")
 
 
+@pytest.mark.timed  # a run that begins beside removes the network, too
 def test_a_stranger_on_the_network_is_a_warning(start, emulate, client, tmp_path, ours):
     """A run that went well is a success, whatever of it cannot be removed."""
     process = start(ENDLESS.replace("10min", "2s"))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from emulator.runtimes.docker.engine.cleanup import clean_up
-from tests.containers.conftest import EMULATE, TINY, Outcome, until
+from tests.containers.conftest import EMULATE, TINY, Outcome, running, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(180)]
 LOAD = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
@@ -35,13 +35,7 @@ devices:""",
 
 def server_process(client, tmp_path) -> int:
     """The id of the server's process on this host."""
-    ours = [
-        container
-        for container in client.containers.list(filters={"label": "emulate.folder"})
-        if container.labels["emulate.folder"].startswith(str(tmp_path))
-        and container.name.endswith("-server")
-    ]
-    (container,) = ours
+    (container,) = running(client, tmp_path, role="server")
     pids = [int(row[1]) for row in container.top(ps_args="-ef")["Processes"]]
     (part,) = [pid for pid in pids if b"emulator.node.part.role" in cmdline(pid)]
     return part

@@ -79,7 +79,7 @@ def play_captured(client: Any, folder: Path, text: str) -> Captured:
         (made,) = (folder / "runs").glob("*/2*")
         label = f"emulate.run={made.name.rpartition('-')[2]}"
         files, addresses = {}, {}
-        for node in client.containers.list(filters={"label": label}):
+        for node in client.containers.list(filters={"label": label}, ignore_removed=True):
             name = node.labels.get("emulate.device", node.labels["emulate.role"])
             (network,) = node.attrs["NetworkSettings"]["Networks"].values()
             if network["IPAddress"]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.containers.conftest import Outcome, until
+from tests.containers.conftest import Outcome, running, until
 from tests.containers.host_pace import judged
 
 pytestmark = [
@@ -103,21 +103,9 @@ bottlenecks: [{name: street, up: {rate: 5mbit}, members: [left]}]
 """
 
 
-def gateways(client, run=None):
-    labels = ["emulate.role=bottleneck", *([f"emulate.run={run}"] if run else [])]
-    return client.containers.list(filters={"label": labels})
-
-
-def of(client, folder):
-    """Return the gateways of runs in `folder`."""
-    return [
-        each for each in gateways(client) if each.labels["emulate.folder"].startswith(str(folder))
-    ]
-
-
 def test_a_run_ends_with_its_reason_when_a_gateway_ends(start, client, tmp_path):
     process = start(TINY)
-    (gateway,) = of(client, tmp_path)
+    (gateway,) = running(client, tmp_path, role="bottleneck")
     gateway.kill()
     said = process.stdout.read()
     assert process.wait() != 0
@@ -126,7 +114,7 @@ def test_a_run_ends_with_its_reason_when_a_gateway_ends(start, client, tmp_path)
 
 def test_a_gateway_outlives_no_conductor(start, client, tmp_path, emulate):
     process = start(TINY)
-    (gateway,) = of(client, tmp_path)
+    (gateway,) = running(client, tmp_path, role="bottleneck")
     routes = subprocess.run(
         ["docker", "exec", gateway.name.replace("street", "left"), "ip", "route"],
         capture_output=True,
@@ -136,7 +124,7 @@ def test_a_gateway_outlives_no_conductor(start, client, tmp_path, emulate):
     os.kill(process.pid, signal.SIGKILL)
     address = gateway.attrs["NetworkSettings"]["Networks"].popitem()[1]["IPAddress"]
     assert f"via {address} dev eth0" in routes
-    until(lambda: not of(client, tmp_path), 20)
+    until(lambda: not running(client, tmp_path, role="bottleneck"), 20)
     emulate(
         "clean", check=False
     )  # it fails if a stranger's network is stuck, and then `ours` judges

@@ -169,7 +169,7 @@ def run_of(client, tmp_path):
     """The folder of the run that is being played, and its containers, by role or device."""
     (folder,) = (tmp_path / "runs/far-away").glob("2*")
     label = f"emulate.run={folder.name.rpartition('-')[2]}"
-    nodes = client.containers.list(filters={"label": label})
+    nodes = client.containers.list(filters={"label": label}, ignore_removed=True)
     return folder, {
         own.labels.get("emulate.device", own.labels["emulate.role"]): own for own in nodes
     }
