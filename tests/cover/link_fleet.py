@@ -45,6 +45,8 @@ devices:
   - {{name: overtaken, link: {{down: {{delay: 40ms, reorder: 40%, gap: 4}}}}}}
   - {{name: short, link: {{up: {{rate: 2mbit, limit: 10}}}}}}
   - {{name: framed, link: {{up: {{rate: 2mbit, overhead: 200}}}}}}
+  - name: steady
+    link: {{up: {{delay: 60ms}}, down: {{rate: 400kbit}}}}
   - name: uniform
     link: {{up: {{delay: 60ms, jitter: 12ms, distribution: uniform}}, down: {{rate: 400kbit}}}}
   - name: normal
