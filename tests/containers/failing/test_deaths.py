@@ -31,6 +31,7 @@ def latest(tmp_path):
     return Outcome({"run": folder, **json.loads((folder / "summary.json").read_text())})
 
 
+@pytest.mark.timed  # the run must not end before its containers have
 def test_deaths_are_on_record_and_the_evaluator_comes_back(start, client, tmp_path):
     process, wanted = start(WORLD), demand(loads(WORLD))
     files = room_in_memory(tmp_path)  # about: other work may write there, too
