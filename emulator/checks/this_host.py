@@ -1,10 +1,11 @@
 """Checks of this host: its system, cores, memory and disk, against the needs of a scenario."""
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 
 from ..costs.computing_times import layers_known, times_known
-from ..costs.host_dilation import STEPS, core_demand, too_few
+from ..costs.host_dilation import STEPS, CoreDemand, core_demand, too_few
 from ..costs.host_limits import CHECKED, HostLimit
 from ..errors import HostError
 from ..learning.learners.export import tensorflow_version
@@ -13,9 +14,12 @@ from ..log.verdicts.host_shortage import OFTEN, SUBJECT
 from ..machine import kernel
 from ..machine.host import lacks_containers
 from ..scenario import Demand, Scenario
-from ..scenario.cores_and_memory import worker_memory
+from ..scenario.cores_and_memory import LEAST_QUOTA, worker_memory
+from ..scenario.reading.document import place
+from ..scenario.sections.run_sections import MOST_DILATION
 from ..schedules import Sequential
 from ..units import Bytes, Share
+from ..world.faults.slow import Slow
 from .finding import Finding, HostCapacity, Situation, raised, refusal
 
 RESOURCES = ("memory", "cpu", "disk", *(need.name for need in CHECKED))
@@ -38,7 +42,10 @@ def congestion_control(scenario: Scenario) -> Iterator[Finding]:
 
 
 def quotas(scenario: Scenario) -> Iterator[Finding]:
-    """Refuse CPU quotas above the cores of the machine."""
+    """Refuse CPU quotas above the cores of the machine, and those too small to be kept.
+
+    The dilation of `scenario` must be known.
+    """
     # cores of the machine, not those that this process may use: the engine compares with them
     cores = os.cpu_count() or 1
     for number, group in enumerate(scenario.devices):
@@ -49,6 +56,26 @@ def quotas(scenario: Scenario) -> Iterator[Finding]:
                 "such a quota: write less, or leave it out"
             )
             yield refusal(f"devices[{number}].profile.cpu", why, HostError)
+        elif cpu is not None and cpu / scenario.dilation < LEAST_QUOTA:
+            yield refusal(f"devices[{number}].profile.cpu", _too_small(scenario, cpu))
+    shares = {device.name: float(device.cpu or 1.0) for device in scenario.nodes}
+    for entry in scenario.targets_of_faults.entries():
+        if isinstance(entry.fault, Slow) and entry.names:
+            core = min(shares[name] for name in entry.names)
+            slowed = core * float(entry.fault.factor)
+            if slowed / scenario.dilation < LEAST_QUOTA <= core / scenario.dilation:
+                yield refusal(f"{place(entry.place)}.factor", _too_small(scenario, slowed))
+
+
+def _too_small(scenario: Scenario, cpu: float) -> str:
+    """Return why a quota of `cpu` cores cannot be kept at the scenario's dilation."""
+    dilation, most = scenario.dilation, math.floor(round(cpu / LEAST_QUOTA, 6))
+    own = f"{cpu:.3g} of a core{'' if dilation == 1 else f' at a dilation of {dilation:g}'}"
+    remedy = f", or a dilation of {most} at most" if 1 <= most < dilation else ""
+    return (
+        f"{own} is less than {LEAST_QUOTA:g} of a core, the smallest quota of a container, so "
+        f"devices would be faster than asked for: write a larger share{remedy}"
+    )
 
 
 def tensorflow_here(situation: Situation) -> Iterator[Finding]:
@@ -166,13 +193,21 @@ def too_fast(scenario: Scenario, cores: float) -> list[Finding]:
         Finding(
             "warning",
             "time.dilation",
-            f"time: {wanted.who} want {wanted.cores:.3g} cores, as far as their "
-            f"{wanted.source} tell, so they "
-            f"would be short of processor time. This host needs a dilation of {needed:g} to keep "
-            f"up: write `time: {{dilation: {needed:g}}}`, or `auto`, and the run takes as much "
-            "longer",
+            f"time: {wanted.who} want {wanted.words}, as far as their {wanted.source} tell, so "
+            f"they would be short of processor time. {_slower(wanted, cores)}",
         )
     ]
+
+
+def _slower(wanted: CoreDemand, cores: float) -> str:
+    """Return what a dilation does for `wanted` on `cores` cores, in a sentence."""
+    needed = wanted.needed(cores)
+    if needed > MOST_DILATION:
+        return f"The largest dilation, {MOST_DILATION:g}, is too little for it: use fewer devices"
+    return (
+        f"This host needs a dilation of {needed:g} to keep up: write `time: {{dilation: "
+        f"{needed:g}}}`, or `auto`, and the run takes as much longer"
+    )
 
 
 def tight(scenario: Scenario, cores: float) -> list[Finding]:
@@ -184,7 +219,7 @@ def tight(scenario: Scenario, cores: float) -> list[Finding]:
     needed = wanted.needed(cores)
     if needed <= dilation or too_few(scenario, wanted, dilation * cores):
         return []
-    whole, here = f"{wanted.cores:.3g} cores", f"{cores:g} cores of this host"
+    whole, here = wanted.words, f"{cores:g} cores of this host"
     slowed = f", at a dilation of {dilation:g}" if dilation > 1 else ""
     if wanted.source == STEPS:
         known = f"{wanted.who} want about {whole} of the {here}{slowed}, as their steps tell"
@@ -195,13 +230,15 @@ def tight(scenario: Scenario, cores: float) -> list[Finding]:
             "time, and less as far as they wait for their links"
         )
         better = "; `emulate calibrate FILE` measures steps, and this estimate becomes closer"
+    room = f"`time: {{dilation: {needed:g}}}` leaves room"
+    if needed > MOST_DILATION:
+        room = f"No dilation, which is {MOST_DILATION:g} at most, leaves room"
     return [
         Finding(
             "note",
             "time.dilation",
             f"time: {known}. If {SUBJECT} are short of processor time for over {OFTEN:.0%} of the "
-            f"time, the run is marked: the host did not keep up. `time: {{dilation: {needed:g}}}` "
-            f"leaves room{better}",
+            f"time, the run is marked: the host did not keep up. {room}{better}",
         )
     ]
 

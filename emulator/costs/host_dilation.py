@@ -62,9 +62,17 @@ class CoreDemand:
         return "devices, server and packets" if self.packets else "devices and server"
 
     def needed(self, cores: float) -> float:
-        """Return the smallest dilation, in tenths, with which `cores` cores suffice; 1 or more."""
+        """Return the smallest dilation, in tenths, with which `cores` cores suffice; 1 or more.
+
+        It may be above `MOST_DILATION`: then no run has it.
+        """
         wanted = self.cores / (ROOM * cores)
-        return min(MOST_DILATION, max(1.0, math.ceil(round(10 * wanted, 6)) / 10))
+        return max(1.0, math.ceil(round(10 * wanted, 6)) / 10)
+
+    @property
+    def words(self) -> str:
+        """The sum in words: `2.35 cores`."""
+        return f"{self.cores:,.0f} cores" if self.cores >= 100 else f"{self.cores:.3g} cores"
 
 
 def core_demand(scenario: Scenario) -> CoreDemand:
@@ -139,7 +147,7 @@ def with_dilation(scenario: Scenario, cores: float) -> Scenario:
     """Return `scenario` with the dilation that `cores` cores need in place of `auto`."""
     if scenario.time is None or scenario.time.dilation != AUTO:
         return scenario
-    needed = core_demand(scenario).needed(cores)
+    needed = min(MOST_DILATION, core_demand(scenario).needed(cores))
     return scenario.model_copy(update={"time": TimeSection(dilation=needed)})
 
 

@@ -39,6 +39,11 @@ pages for which an executed worker would pay, so its container's limit is lowere
 smaller one leaves it too little for its start."""
 
 
+LEAST_QUOTA = 0.001
+"""Smallest CPU quota, in cores: the kernel takes no period above 1 s, and the engine no time in it
+below 1 ms."""
+
+
 def forked(scenario: Scenario) -> frozenset[str]:
     """Return the names of the devices whose first worker a fork server starts, where it can."""
     devices = scenario.nodes

@@ -1,5 +1,6 @@
 """Needs of a scenario that this host does not meet: too little of a resource, too few cores."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ import pytest
 
 from emulator.checks.finding import HostCapacity
 from emulator.checks.preflight import preflight
-from emulator.checks.this_host import shortfalls, small_devices, tight, too_fast
+from emulator.checks.this_host import quotas, shortfalls, small_devices, tight, too_fast
 from emulator.codecs import Dense
 from emulator.learning.models import OwnModel
 from emulator.learning.models.own_model import MeasuredMemory
@@ -112,3 +113,37 @@ def test_a_rate_that_the_kernel_cannot_play_is_refused() -> None:
     assert "devices[0].link.up.rate: 1kbit divided by the dilation 20 is not from" in text
     calm = preflight(fleet(link, "time: {dilation: 2}"), "docker", host, lambda s: None)
     assert not [refusal for refusal in calm.refusals if "rate" in str(refusal)]
+
+
+SLOW = "{kind: slow, nodes: [one], factor: 5%, at: 1s, lasts: 1s}"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "dilation", "faults", "where", "words"),
+    [
+        ("4%", 40, "", "", ""),
+        ("4%", 100, "", "devices[0].profile.cpu", "0.04 of a core at a dilation of 100"),
+        ("4%", 100, "", "devices[0].profile.cpu", "or a dilation of 40 at most"),
+        ("1%", 1, "", "", ""),
+        ("1%", 1, SLOW, "faults[0].factor", "0.0005 of a core is less than 0.001"),
+        ("4%", 3, SLOW, "faults[0].factor", "or a dilation of 2 at most"),
+        ("4%", 2, SLOW, "", ""),
+    ],
+)
+def test_a_quota_that_no_container_can_have_is_refused(
+    cpu: str, dilation: int, faults: str, where: str, words: str
+) -> None:
+    """The engine would give more, and the devices would be faster than asked for."""
+    overrides = [f"devices[0].profile={{cpu: {cpu}}}", f"time.dilation={dilation}"]
+    found = [*quotas(small(overrides=(*overrides, *([f"faults=[{faults}]"] * bool(faults)))))]
+    assert [each.place for each in found] == [where] * bool(where)
+    assert all(words in each.text for each in found)
+
+
+def test_a_dilation_beyond_the_largest_is_not_recommended() -> None:
+    """100,000 devices of a tenth of a core want 10,000 cores."""
+    many = small(overrides=("devices[0].count=100000", "devices[0].profile={cpu: 10%}"))
+    (found,) = too_fast(many, 2)
+    assert re.search(r"want 10,00\d cores", found.text)
+    assert "The largest dilation, 1000, is too little for it: use fewer devices" in found.text
+    assert "dilation of" not in found.text

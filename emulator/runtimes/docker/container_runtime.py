@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from docker import DockerClient
 
 from ...core.survivors import SETTLE, Survivors
-from ...errors import DeploymentError, first_of
+from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
 from ...node.config import Delay
@@ -40,7 +40,7 @@ from .engine.cleanup import clean_up
 from .engine.engine_faults import EngineFaults, fits
 from .engine.exits import Exits
 from .engine.stdio import OutputEnded, Said, Stdio
-from .forks import Forks
+from .forks import Forks, workers_words
 from .host_log import HostLog
 from .launching import Launcher
 from .network.packet_box import PacketBox
@@ -165,8 +165,7 @@ class DockerRuntime:
     def _note_executed(self, refused: Mapping[str, str]) -> None:
         """Write to the manifest which workers could not be forked, and why, if any."""
         if refused:
-            reasons = first_of([*dict.fromkeys(refused.values())], 1)
-            words = f"{len(refused)} executed: {reasons}"
+            words = workers_words(self._world.scenario, "", refused)
             path = self._folder.path / "manifest.json"
             write_json(path, {**read_json(path), "workers": words})
             self._view.progress(f"workers: {words}")

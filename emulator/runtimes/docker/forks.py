@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping
 
-from ...errors import DeploymentError
+from ...errors import DeploymentError, first_of
 from ...node.forking.fork_messages import AnyForkLine, Fork, ForkedLine, RefusedLine, decode_line
 from ...node.orders import Forked
 from ...node.reports import NO_REPORT, ForkReport
+from ...scenario import Scenario
+from ...scenario.cores_and_memory import forked
 from .configs.spec import FORK_SERVER
 from .engine.exits import Exits
 from .engine.stdio import OutputEnded, Said, Stdio
@@ -96,3 +98,17 @@ def _line(text: str) -> AnyForkLine | None:
         return decode_line(text)
     except NO_REPORT:
         return None
+
+
+def workers_words(scenario: Scenario, forks: str, refused: Mapping[str, str] | None = None) -> str:
+    """Return how the first workers are started, for the manifest.
+
+    `forks`: why each is executed, empty if they are forked; `refused`: why forks failed, by device.
+    """
+    if forks:
+        return f"executed: {forks}"
+    quick = forked(scenario)
+    why = {node.name: "small memory limits" for node in scenario.nodes if node.name not in quick}
+    why |= refused or {}
+    reasons = first_of([*dict.fromkeys(why.values())], 2)
+    return f"{len(why)} executed: {reasons}" if why else "forked"

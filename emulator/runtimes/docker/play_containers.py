@@ -35,6 +35,7 @@ from .engine.client import connect, refusals
 from .engine.endpoint import endpoint
 from .engine.owners import owned, remove_dead
 from .engine.probing import described, means_for, no_forks
+from .forks import workers_words
 from .images import node_image
 from .images.node_image import NAME, NodeImage
 from .late_measurement import measure_versions
@@ -188,8 +189,7 @@ class HostParts:
 
     def facts(self, scenario: Scenario) -> dict[str, Any]:
         known = container_facts(self.client, scenario, self.host, self.backend, self.image)
-        workers = f"executed: {self.forks}" if self.forks else "forked"
-        return {**known, "workers": workers, **self.predicted}
+        return {**known, "workers": workers_words(scenario, self.forks), **self.predicted}
 
     def prepare(self, session: Session, view: RunView) -> Prepared:
         return prepare(

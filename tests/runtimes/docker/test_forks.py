@@ -13,8 +13,9 @@ from emulator.node.reports import ForkReport
 from emulator.runs.folder import create
 from emulator.runtimes.docker.configs.spec import FORK_SERVER
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
-from emulator.runtimes.docker.forks import SHARED, Forks
+from emulator.runtimes.docker.forks import SHARED, Forks, workers_words
 from emulator.runtimes.docker.run_logs import NodeLogs
+from tests.fakes.small_scenario import small
 
 
 class Wires:
@@ -110,3 +111,18 @@ def test_a_fork_server_that_was_told_to_end_may(forks: Forks, wires: Wires) -> N
     forks.end()
     assert wires.shut_down == [FORK_SERVER]
     forks.hear(OutputEnded(FORK_SERVER))
+
+
+def test_the_manifest_counts_each_worker_that_is_executed() -> None:
+    fleet = small(
+        overrides=(
+            "devices=[{name: large, count: 3}, {name: small, count: 2, profile: {memory: 192MiB}}]",
+        )
+    )
+    assert workers_words(fleet, "") == "2 executed: small memory limits"
+    refused = {"large-0": "no room", "large-1": "no room"}
+    assert workers_words(fleet, "", refused) == "4 executed: small memory limits, no room"
+    assert workers_words(fleet, "fewer than 4 devices") == "executed: fewer than 4 devices"
+    whole = small(overrides=("devices=[{name: large, count: 5}]",))
+    assert workers_words(whole, "") == "forked"
+    assert workers_words(whole, "", {"large-0": "no room"}) == "1 executed: no room"

@@ -47,7 +47,8 @@ LONGEST_PERIOD = 1_000_000
 """Microseconds. The kernel refuses a longer period of a CPU quota."""
 
 LEAST_TIME = 1_000
-"""Microseconds. The engine refuses a shorter time in a period."""
+"""Microseconds. The engine refuses a shorter time in a period, so a quota below `LEAST_QUOTA` cores
+is refused before a run."""
 
 ALONE = {
     "com.docker.network.bridge.inhibit_ipv4": "true",

@@ -109,7 +109,7 @@ def _memory(node: str, cause: str, limit: int | None) -> str:
         own = f"killed by its own memory limit of {Bytes(limit)}"
         if node in (SERVER, EVALUATOR):
             return f"{own}: more than `emulate check` reckons for this model and so many devices"
-        return f"{own}: raise `memory` in the profile of {node}"
+        return f"{own}: if no fault `memory` took the rest, raise `memory` in the profile of {node}"
     return "killed by the kernel: the host ran out of memory" if cause == "host" else ""
 
 

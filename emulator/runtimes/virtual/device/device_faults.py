@@ -44,7 +44,9 @@ class DeviceMemory:
     def kill(self, device: str) -> None:
         """Log that the worker of `device` was killed, in the words of a run in containers."""
         own = f"killed by its own memory limit of {Bytes(self._limits[device])}"
-        reason = f"{own}: raise `memory` in the profile of {device}"
+        reason = (
+            f"{own}: if no fault `memory` took the rest, raise `memory` in the profile of {device}"
+        )
         facts = {"node": device, "code": -9, "cause": "limit", "reason": reason}
         self._log.write(made("exit", self._now(), **facts))
 

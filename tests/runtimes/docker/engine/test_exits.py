@@ -76,7 +76,7 @@ def test_a_kernel_that_counts_nothing(tmp_path: Path) -> None:
         ),
         (
             [event("oom"), event("die", exitCode="137")],
-            *(-9, "limit", "killed by its own memory limit of 256MiB: raise `memory` in the"),
+            *(-9, "limit", "killed by its own memory limit of 256MiB: if no fault"),
         ),
         (
             [event("oom"), event("die", exitCode="1")],
@@ -127,7 +127,10 @@ def test_an_engine_that_does_not_answer() -> None:
     assert how == (None, "", "its container ended, Docker does not say how")
 
 
-OWN = "killed by its own memory limit of 256MiB: raise `memory` in the profile of far"
+OWN = (
+    "killed by its own memory limit of 256MiB: if no fault `memory` took the rest, raise `memory` "
+    "in the profile of far"
+)
 HOST = "killed by the kernel: the host ran out of memory"
 
 

@@ -49,7 +49,8 @@ def test_a_worker_without_memory_is_killed_and_boots_when_it_is_released(tmp_pat
     (end,) = (r for r in records if r["what"] == "exit")
     assert (end["code"], end["cause"]) == (-9, "limit")
     assert end["reason"] == (
-        "killed by its own memory limit of 256MiB: raise `memory` in the profile of a"
+        "killed by its own memory limit of 256MiB: if no fault `memory` took the "
+        "rest, raise `memory` in the profile of a"
     )
     (press, _) = (r for r in records if r["what"] == "press")
     assert (press["fault"], press["setting"]) == ("memory", {"share": 0.7})
