@@ -26,6 +26,9 @@ _FACTS: dict[str, tuple[type, ...]] = {
 _TRAFFIC = ("push_bytes", "pull_bytes", "both_bytes", "traffic_ratio")
 """Keys of a row for bytes pushed, pulled and both; the summary of an older version has no ratio."""
 
+_KEPT_UP = "kept_up"
+"""Key of a row, and of `fidelity` in summary.json, for whether the host kept up with the run."""
+
 _ERROR = "final_error"
 """Key of summary.json that only a regression has."""
 
@@ -36,7 +39,8 @@ _ERROR = "final_error"
 def list_(runs: Path, as_json: bool) -> None:
     """List the runs, the newest last: outcome, accuracy, and the id that other commands accept.
 
-    A run with a damaged summary or manifest is left out, and named on standard error.
+    "host too slow" marks a run with which this host did not keep up (`kept_up` is false in JSON): its
+    times are not those of the emulated devices. A run with a damaged summary or manifest is left out, and named on standard error.
 
     \b
     emulate list
@@ -79,7 +83,7 @@ def facts(path: Path) -> dict[str, Any]:
         read_json(path / "manifest.json")
     if not file.exists():
         alive = conductor(path) is not None
-        unknown = dict.fromkeys((*_FACTS, *_TRAFFIC))
+        unknown = dict.fromkeys((*_FACTS, *_TRAFFIC, _KEPT_UP))
         outcome = {"outcome": "running" if alive else "unfinished"}
         return unknown | outcome | {"model": None if alive else model_source(path)}
     summary = read_json(file)
@@ -91,7 +95,15 @@ def facts(path: Path) -> dict[str, Any]:
             raise EmulatorError(f"{file}: {name}: {summary[name]!r} where {words} was expected")
     error = {_ERROR: summary[_ERROR]} if isinstance(summary.get(_ERROR), int | float) else {}
     model = {"model": model_source(path, summary)}
-    return {name: summary[name] for name in _FACTS} | _traffic(summary) | error | model
+    own = {name: summary[name] for name in _FACTS} | {_KEPT_UP: _kept_up(summary)}
+    return own | _traffic(summary) | error | model
+
+
+def _kept_up(summary: dict[str, Any]) -> bool | None:
+    """Return the verdict whether the host kept up with the run; None if there is none."""
+    fidelity = summary.get("fidelity")
+    found = fidelity.get(_KEPT_UP) if isinstance(fidelity, dict) else None
+    return found if isinstance(found, bool) else None
 
 
 def _traffic(summary: dict[str, Any]) -> dict[str, Any]:
@@ -134,9 +146,14 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 
 def _outcome(row: dict[str, Any]) -> str:
-    """Return the outcome, with the source of a model that is not that of the run's end."""
-    told = row["model"] in ("checkpoint", "recovered")
-    return f"{row['outcome']}, model: {row['model']}" if told else str(row["outcome"])
+    """Return the outcome, with the source of a model that is not that of the run's end, and the
+    verdict on a host that did not keep up."""
+    words = [row["outcome"]]
+    if row["model"] in ("checkpoint", "recovered"):
+        words.append(f"model: {row['model']}")
+    if row[_KEPT_UP] is False:
+        words.append("host too slow")
+    return ", ".join(words)
 
 
 def _score(row: dict[str, Any]) -> str:

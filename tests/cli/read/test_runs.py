@@ -1,5 +1,6 @@
 """`emulate list`, `logs`, `stop` and `clean`: runs as they are and were."""
 
+import json
 import re
 import subprocess
 import sys
@@ -44,6 +45,21 @@ def test_the_runs_in_a_table(emulate: Emulate, runs: Path) -> None:
     assert [item["outcome"] for item in listed] == [row[4] for row in rows[1:]]
     assert listed[0]["run"] == "synthetic/20250101T120000Z-abc121"
     assert listed[0]["updates"] == 400
+
+
+def test_a_run_with_which_the_host_did_not_keep_up_is_marked(emulate: Emulate, runs: Path) -> None:
+    file = runs / "synthetic" / "20250102T120000Z-abc122" / "summary.json"
+    summary = json.loads(file.read_text())
+    for fidelity, kept_up in (
+        ({"kept_up": True}, True),
+        ({"kept_up": False}, False),
+        ({}, None),
+        (None, None),
+    ):
+        file.write_text(json.dumps(summary | {"fidelity": fidelity}))
+        (row,) = (row for row in emulate("list", "--json").json if row["id"] == "abc122")
+        assert row["kept_up"] is kept_up
+        assert ("host too slow" in emulate("list").out) == (kept_up is False)
 
 
 def test_what_happened(emulate: Emulate, runs: Path) -> None:
