@@ -39,8 +39,9 @@ _ERROR = "final_error"
 def list_(runs: Path, as_json: bool) -> None:
     """List the runs, the newest last: outcome, accuracy, and the id that other commands accept.
 
-    "host too slow" marks a run with which this host did not keep up (`kept_up` is false in JSON): its
-    times are not those of the emulated devices. A run with a damaged summary or manifest is left out, and named on standard error.
+    "host too slow" marks a run with which this host did not keep up (`kept_up` is false in JSON):
+    its times are not those of the emulated devices. A run with a damaged summary or manifest is
+    left out, and named on standard error.
 
     \b
     emulate list
