@@ -34,6 +34,7 @@ test test-all: STRICT := --strict-skips
 TIMED := --times=build/times
 test: shells check engine data images ## check, then run the tests that need Docker, root, TensorFlow or some seconds
 	@tests/netem/setup || true
+	@tests/containers/setup || true
 	$(BIN)/pytest $(STRICT) $(TIMED)/slow.json -n auto --dist loadfile --durations=10 \
 	  -m "not ($(FAST)) and not docker and not ($(TIMES)) and not ($(REST))"
 	$(BIN)/pytest $(STRICT) $(TIMED)/containers.json -n 2 --dist loadfile --durations=10 \

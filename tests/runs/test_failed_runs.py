@@ -15,6 +15,7 @@ from analysis.reading.runs import read as analysed
 from emulator.cli.play.run import tell
 from emulator.errors import DeploymentError, EmulatorError
 from emulator.learning.models.saved_model import SavedModel, read, read_version, write
+from emulator.node.durable import state_folder
 from emulator.runs import results
 from emulator.runs.conductor import ProgressView
 from emulator.runs.data_split import split_data
@@ -180,6 +181,22 @@ def flip(path: Path, share: float) -> None:
     content = bytearray(path.read_bytes())
     content[int(share * len(content))] ^= 1
     path.write_bytes(content)
+
+
+def test_a_state_of_another_format_is_named_and_stays(
+    folder: RunFolder, fleet: DurableFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version of emulate that began the run can still resume it."""
+    server: Any = fleet.server
+    with monkeypatch.context() as earlier:
+        earlier.setattr(state_folder, "FORMAT", 1)
+        server._save(server._log.number)
+        server._finish_saving()
+    before, told = content(folder.server), list[str]()
+    assert results.recover(folder.path, told.append)
+    assert "state of format 1" in told[0] and "reads format 2" in told[0]
+    assert content(folder.server) == before
+    assert dead_run(folder.path).folder == folder
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,15 @@ class DurableServer:
 
     # -- what a recovery calls -------------------------------------------------------------------
 
-    def open(self, *, due: bool) -> None:
-        """Begin to log; `due`: save a state soon, as a replay took time."""
+    def open(self, *, due: bool, lost: bool = False) -> None:
+        """Begin to log; `due`: save a state soon, as a replay took time.
+
+        `lost`: the disk has lost inputs of which `run.jsonl` has the lines. The state is saved at
+        once: a replay from an older one would take these lines for those of later inputs.
+        """
         if self._every is None:
+            if lost:
+                self._write(self.number, self.facts(), self.server.state())
             self._log = self._folder.begin_segment(self.number)
             self._tail.beside = self._note
         if due:

@@ -66,7 +66,7 @@ def recovered(
     if begun and server.server.zero is None:
         raise ValueError(f"{output / FOLDER}: no state and no inputs of the run can be read")
     folder.discard_from(server.number)
-    server.open(due=bool(server.number))
+    server.open(due=bool(server.number), lost=bool(booked))
 
     def announce() -> None:
         zero = server.server.zero

@@ -14,7 +14,7 @@ from emulator.core.server.refusal_counts import QuarantineRule
 from emulator.core.wire.messages import Diverged, Update, UpdateSegment
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UnsentRecord, UpdateRecord
-from emulator.node.durable import durable_server
+from emulator.node.durable import durable_server, state_folder
 from emulator.node.durable.packed_state import packed
 from emulator.plugins.stateful import Stateful
 from emulator.synchronization import ComputeGroups
@@ -106,13 +106,15 @@ def test_before_the_run_begins_hellos_are_kept(tmp_path):
     assert fleet.server.missing == ["b", "c", "d", "evaluator"]
 
 
-def test_a_push_sent_again_is_applied_once(tmp_path):
+@pytest.mark.parametrize("dies", [True, False], ids=["a crash", "no crash"])
+def test_a_push_sent_again_is_applied_once(dies, tmp_path):
     fleet = DurableFleet(plan_of(), tmp_path)
     fleet.begin()
     for node in "abcd":
         fleet.pull(node)
         fleet.push(node)
-    fleet.boot()
+    if dies:
+        fleet.boot()
     theta, version = fleet.server.model.snapshot().copy(), fleet.server.version
     assert version >= 3
     for node in "abcd":
@@ -379,3 +381,22 @@ def test_whatever_changes_is_a_part_of_the_state(name, tmp_path):
     fleets[1].begin()
     fleets[1].play(150)
     assert list(unsaid(*(fleet.server.server for fleet in fleets))) == []
+
+
+def test_a_state_of_another_format_is_refused_and_stays(tmp_path, monkeypatch):
+    """The version of emulate that wrote it can go on from it."""
+    fleet = DurableFleet(plan_of(), tmp_path)
+    fleet.begin()
+    fleet.play(30)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(state_folder, "FORMAT", 1)
+        fleet.server._save(fleet.server._log.number)
+        fleet.server._finish_saving()
+    before = frozen(fleet.server.server)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    with pytest.raises(ValueError, match=r"state of format 1, .* reads format 2"):
+        fleet.boot()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == files
+    monkeypatch.setattr(state_folder, "FORMAT", 1)
+    fleet.boot()
+    assert same(frozen(fleet.server.server), before)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.node.durable.segment_file import SegmentWriter, read_segment
+from emulator.node.durable.segment_file import SegmentWriter, is_whole, read_segment
 
 RECORDS = st.lists(st.lists(st.binary(max_size=40), min_size=1, max_size=5), min_size=1, max_size=6)
 
@@ -65,3 +65,15 @@ def test_a_length_beyond_the_file_takes_no_memory(tmp_path):
     damaged = content[:16] + b"\xff\xff\xff\xff" + content[20:]
     (tmp_path / "a.log").write_bytes(damaged)
     assert list(read_segment(tmp_path / "a.log", 7)) == []
+
+
+@pytest.mark.parametrize("order", [(0, 2, 3), (0, 1, 3, 2), (0, 1, 1, 2), (1, 2, 3), (0, 3, 1, 2)])
+def test_a_sound_record_out_of_turn_ends_the_log(order, tmp_path):
+    """One is missing, two have changed places, or one is there twice."""
+    records = [[b"first"], [b"second", b""], [b"third"], [b"fourth"]]
+    content, ends = written(tmp_path / "a.log", records)
+    each = [content[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+    (tmp_path / "a.log").write_bytes(b"".join(each[n] for n in order))
+    turn = next(place for place, number in enumerate(order) if place != number)
+    assert list(read_segment(tmp_path / "a.log", 7)) == records[:turn]
+    assert not is_whole(tmp_path / "a.log", 7)
