@@ -179,6 +179,11 @@ def restore(addressing: Addressing, device: str) -> list[Command]:
     return [Command.of(line, lenient=True) for line in removed]
 
 
+def cut_off() -> list[Command]:
+    """Return the command that deletes the wire, and its end in the engine's bridge with it."""
+    return [Command.of(f"ip link del dev {WIRE}", lenient=True)]
+
+
 def shape(link: Link, backend: Backend, *, changing: bool) -> list[Command]:
     """Return commands for the rates of `link` that tbf shapes: of `WIRE` up, of `WAN` down.
 
