@@ -9,7 +9,6 @@ import json
 import os
 import select
 import signal
-import socket
 import sys
 from collections.abc import Callable
 from typing import NamedTuple
@@ -67,7 +66,7 @@ def _wait(watching: int, leave: Callable[[], None]) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     while terminated not in select.select([terminated, watching], [], [])[0]:
         departure_watch.has_departed(watching, DEVICE)  # reads the reports
-        if DEVICE not in (name for _, name in socket.if_nameindex()):  # renamed, and then deleted
+        if not departure_watch.is_here(DEVICE):  # renamed, and then deleted
             leave()
 
 

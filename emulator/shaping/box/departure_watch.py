@@ -56,6 +56,11 @@ def has_departed(descriptor: int, device: str) -> bool:
         watching.detach()
 
 
+def is_here(device: str) -> bool:
+    """Return whether this network has a device of that name."""
+    return device in (name for _, name in socket.if_nameindex())
+
+
 def deleted(packet: bytes) -> list[str]:
     """Return the names of the deleted devices in the netlink `packet`."""
     names = []
