@@ -245,7 +245,7 @@ def test_a_worker_that_dies_of_want_is_named(emulate, tmp_path):
     run = Outcome(json.loads(done.stdout))
     (gone,) = run.said("exit")
     assert (gone["node"], gone["cause"]) == ("right", "limit")
-    assert gone["reason"].startswith("killed by its own memory limit of 128MiB: raise `memory`")
+    assert gone["reason"].startswith("killed by its own memory limit of 128MiB: if no fault")
     assert run.summary["exits"][0]["node"] == "right"
     assert not any("memory" in reason for reason in run.summary["fidelity"]["reasons"])
     assert {record["node"] for record in run.said("update")} == {"left"}

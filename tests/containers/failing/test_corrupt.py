@@ -5,7 +5,7 @@ import pytest
 from emulator.core.wire import MISMATCH
 from tests.containers.conftest import TINY
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(180)]
 
 CORRUPT = "faults:\n  - {kind: corrupt, nodes: [right], at: 4s, lasts: 4s, messages: 20%}\n"
 
