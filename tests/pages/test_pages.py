@@ -58,8 +58,27 @@ def own_files(folder: Path) -> None:
         shutil.copy(ROOT / "scenarios" / "own" / name, folder / name)
 
 
+QUICK = """name: quickstart
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp}
+stop: {updates: 40}
+virtual: {step: 20ms, boot: 100ms}
+devices:
+  - {name: fiber, count: 4, profile: laptop, link: fios}
+  - {name: phone, count: 4, profile: phone, link: lte}
+"""
+
+
+def quickstart(folder: Path) -> None:
+    """Write a small scenario with the name and devices of the one that pages play, its traces, and
+    the reader's own, `lab.yaml`. With steps given, no host is calibrated."""
+    (folder / "scenarios").mkdir()
+    (folder / "scenarios" / "quickstart.yaml").write_text(QUICK)
+    (folder / "lab.yaml").write_text(QUICK.replace("quickstart", "lab"))
+    shutil.copytree(ROOT / "scenarios" / "profiles", folder / "scenarios" / "profiles")
+
+
 CONTAINERS = "plays in containers: tests/installing/test_wheel.py does that"
-PAGES = [
+OWN = [
     PlayedPage(
         "own-plugin.md",
         left_out={
@@ -86,7 +105,94 @@ PAGES = [
     ),
     PlayedPage("add-a-failure-profile.md", failing_farm),
 ]
-BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+"""Pages for people's own work."""
+LAB_FILE = {"FILE": "lab.yaml"}
+ON_VIRTUAL = "--on virtual --no-report --set stop.updates=40"
+HOURS = "takes hours: the small studies are in tests/sweeps"
+PICTURE = "emulate run ──► network, containers ──► the server and its devices, "
+PICTURE += "each behind a link of its own"
+TRACE = "emulate trace scenarios/profiles/traces/lte-drive.mahimahi --to csv"
+OTHERS = [
+    PlayedPage(
+        "README.md",
+        left_out={
+            "emulate run flaky.yaml": CONTAINERS,
+            "emulate run flaky.yaml --on virtual": "takes minutes: another model plays it below",
+            "emulate report flaky": "comes after the run below",
+            PICTURE: "a picture",
+        },
+        also=(
+            f"emulate run flaky.yaml {ON_VIRTUAL} --set training.dataset=digits "
+            "--set training.model=digits-mlp --set stop.accuracy= --set virtual.step=20ms",
+            "emulate report flaky",
+        ),
+        at=".",
+    ),
+    PlayedPage(
+        "scenario.md",
+        quickstart,
+        left_out={
+            "emulate run FILE": CONTAINERS,
+            "emulate run lab.yaml --set training.batch_size=32 --set devices[0].link=dial "
+            "--set stop='{time: 5min}'": CONTAINERS,
+        },
+        also=(
+            f"emulate run lab.yaml {ON_VIRTUAL} --set training.batch_size=32 "
+            "--set devices[0].link=dial --set stop.time=5min",
+        ),
+        words=LAB_FILE,
+    ),
+    PlayedPage(
+        "traces.md",
+        quickstart,
+        left_out={f"{TRACE} > lte-drive.csv": "a shell redirects it"},
+        also=(TRACE,),
+    ),
+    PlayedPage(
+        "dilation.md", quickstart, left_out={"emulate run FILE": CONTAINERS}, words=LAB_FILE
+    ),
+    PlayedPage(
+        "predict.md",
+        quickstart,
+        left_out={
+            "emulate predict FILE --on docker": "takes the costs of containers from the host"
+        },
+        words=LAB_FILE,
+    ),
+    PlayedPage("schedule.md", quickstart, words=LAB_FILE),
+    PlayedPage(
+        "sweep.md",
+        quickstart,
+        left_out=dict.fromkeys(
+            (
+                "emulate study pulls byzantine",
+                "emulate study --all --docs docs",
+                "emulate study --all --quick",
+            ),
+            HOURS,
+        ),
+    ),
+    PlayedPage(
+        "add-a-figure.md",
+        labs,
+        before=(
+            "emulate run quickstart.yaml --on virtual --no-report",
+            "emulate run quickstart.yaml --on virtual --no-report --set name=asgd",
+            "emulate run quickstart.yaml --on virtual --no-report --set name=adacomp",
+        ),
+    ),
+]
+"""Pages on commands, with small scenarios in the place of those that take minutes."""
+PAGES = [*OWN, *OTHERS]
+LONG = {"sweep.md", "add-a-figure.md"}
+"""Pages that take as long as the others together."""
+BY_PAGE = pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=[pytest.mark.thorough] * (page.name in LONG))
+        for page in PAGES
+    ],
+)
 
 
 @BY_PAGE
@@ -123,7 +229,7 @@ def test_the_pages_can_be_played_in_a_clean_container(installed: Path, tmp_path:
     """The image has neither pip nor a network, so folders lend it the packages and the data."""
     (site,) = installed.parent.glob("lib/python*/site-packages")
     script = _PLAY
-    for page in PAGES:
+    for page in OWN:
         folder = tmp_path / page.name
         folder.mkdir()
         script += "\n".join([f"cd /pages/{page.name}", *page.lay_out(folder), ""])

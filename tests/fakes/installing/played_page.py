@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.layers import ROOT
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"`[^`\n]*?((?:profiles/)?[\w./-]+\.(?:py|yaml))[^`\n]*`")
+_FILE = re.compile(r"`[^`\n]*?((?:profiles/)?[\w./-]+\.(?:py|yaml|json))[^`\n]*`")
 _SCRIPT = re.compile(r"^(?:import emulator$|from emulator import )", re.MULTILINE)
 """A Python block that is typed as it stands, and no part of another file."""
 _COMMAND = re.compile(r"^(?:    )?(emulate .+)$", re.MULTILINE)
@@ -30,9 +30,15 @@ class PlayedPage:
     also: tuple[str, ...] = ()
     """Commands after those of the page, which try the files that it shows."""
 
+    words: dict[str, str] = field(default_factory=dict)
+    """What the reader types in the place of the page's words in capitals."""
+
+    at: str = "docs"
+    """Folder of the page in the repository."""
+
     @property
     def text(self) -> str:
-        return (ROOT / "docs" / self.name).read_text(encoding="utf-8")
+        return (ROOT / self.at / self.name).read_text(encoding="utf-8")
 
     def files(self) -> dict[str, str]:
         """Return the files that the page shows, by their paths in the reader's folder.
@@ -44,10 +50,11 @@ class PlayedPage:
             language, text = block.groups()
             paragraph = self.text[: block.start()].rstrip().rpartition("\n\n")[2]
             names = [name.removeprefix("./") for name in _FILE.findall(paragraph)]
-            named = [name for name in names if name.endswith({"python": ".py"}.get(language, "\0"))]
+            ending = {"python": ".py", "json": ".json"}.get(language, "\0")
+            named = [name for name in names if name.endswith(ending)]
             if language == "yaml" and "description:" in text:
                 named = [name for name in names if name.startswith("profiles/")]
-            elif scenario := re.search(r"\Aname: (\S+)$", text, re.MULTILINE):
+            elif scenario := re.search(r"\A(?:#.*\n)*name: (\S+)$", text, re.MULTILINE):
                 named = [f"{scenario[1]}.yaml"]
             if named and not named[0].startswith("emulator/"):
                 files[named[0]] = text
@@ -72,5 +79,9 @@ class PlayedPage:
             (folder / name).write_text(text, encoding="utf-8")
         commands = self.commands()
         assert self.left_out.keys() <= set(commands), "the page has other commands now"
-        played = [each for each in commands if each not in self.left_out]
+        played = [self._typed(each) for each in commands if each not in self.left_out]
         return [*self.before, *(f"python {name}" for name in scripts), *played, *self.also]
+
+    def _typed(self, command: str) -> str:
+        """Return `command` with the reader's words."""
+        return re.sub(r"\b[A-Z]+\b", lambda word: self.words.get(word[0], word[0]), command)
