@@ -6,8 +6,10 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
 import pytest
+from docker.errors import APIError
 
 from emulator.machine.kernel import room_in_memory
 from emulator.runtimes.docker.images.node_image import require
@@ -90,6 +92,45 @@ def test_a_device_that_is_shot_before_the_start_ends_the_run_at_once(client, tmp
     assert latest(tmp_path).summary["outcome"] == "failed"
 
 
+def test_a_server_that_dies_five_times_in_a_row_ends_the_run(start, client, tmp_path):
+    """It comes back after four deaths, as the evaluator does; a fifth within 20 s is the last."""
+    process = start(ENDLESS.replace("devices:", "server: {durability: update}\ndevices:"))
+    folder, seen = tmp_path / "runs/tiny/latest", set()
+
+    def kill(node, most):
+        """Kill the process of `node` as soon as it is another one, up to `most` times."""
+        (container,) = containers(client, tmp_path, node)
+        left, patience = most, time.monotonic() + 60
+        with suppress(APIError):  # the container has ended
+            while left and time.monotonic() < patience:
+                processes = container.top(ps_args="-eo pid,args")["Processes"] or ()
+                new = {int(pid) for pid, words in processes if "emulator.node.part.role" in words}
+                for pid in new - seen:
+                    os.kill(pid, signal.SIGKILL)
+                    seen.add(pid)
+                    left -= 1
+        return most - left
+
+    assert kill("evaluator", 4) == kill("server", 4) == 4
+    log = folder / "server/run.jsonl"
+    until(lambda: b'"recovered"' in log.read_bytes(), 60)
+    made = log.read_bytes().count(b'"update"')
+    until(lambda: log.read_bytes().count(b'"update"') > made + 10, 60)
+    assert kill("server", 5)  # one is enough within 20 s of the first
+    said = process.stdout.read()
+    assert process.wait() == 1
+    assert "server ended unasked" in said
+    run = latest(tmp_path)
+    assert run.summary["outcome"] == "failed" and run.summary["resumable"]
+    assert "it died 5 times within 20 s, and is not started again" in run.summary["detail"] + said
+    ends = run.said("exit", node="server")
+    deaths = [end["at"] for end in ends]
+    assert [end.get("returns", False) for end in ends] == [True] * (len(ends) - 1) + [False]
+    assert len(ends) >= 5 and deaths[-1] - deaths[-5] <= 20.0
+    assert [end["returns"] for end in run.said("exit", node="evaluator")] == [True] * 4
+    assert run.summary["server_recoveries"] >= 1 and run.summary["evaluator_restarts"] == 4
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 1 MiB for the run's folders."""
@@ -100,12 +141,14 @@ def small_disk(tmp_path):
         or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", place]).returncode
     ):
         pytest.skip("only root may mount a file system")
-    (tmp_path / "scenario.yaml").write_text(ENDLESS)
     yield place
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_a_full_disk_ends_the_run_in_one_line(emulate, ours, small_disk):
+@pytest.mark.parametrize("durability", ["none", "update"])
+def test_a_full_disk_ends_the_run_in_one_line(durability, emulate, ours, small_disk, tmp_path):
+    durable = f"server: {{durability: {durability}}}\ndevices:"
+    (tmp_path / "scenario.yaml").write_text(ENDLESS.replace("devices:", durable))
     done = emulate("run", "scenario.yaml", "--no-report", check=False)
     assert done.returncode == 1
     assert "No space left on device: make room, and `emulate report" in done.stderr

@@ -97,8 +97,9 @@ def test_a_barrier_waits_for_all_who_come_within_its_patience(play_together):
     assert len(gap(short, "right", 8.5, 10.0)) > 3
 
 
-def test_a_run_is_replayed_with_the_faults_that_devices_drew(emulate, tmp_path):
-    """The second run has no faults of its own: all come from the log of the first."""
+def test_a_run_is_replayed_in_virtual_time_and_that_one_in_containers(emulate, tmp_path):
+    """The second and third run have no faults of their own: all come from the log of the one
+    before."""
     (tmp_path / "moves.yaml").write_text(
         "description: comes and goes\nsource: a test\n"
         "faults:\n  - {kind: partition, per_iteration: 2%, lasts: 1s}\n"
@@ -123,15 +124,21 @@ def test_a_run_is_replayed_with_the_faults_that_devices_drew(emulate, tmp_path):
     emulate("run", "tiny.yaml", "--no-report", timeout=60)
     first = struck()
     assert {record["fault"] for record in first} == {"crash", "partition"}
-    emulate("run", "tiny.yaml", "--no-report", "--replay", "tiny", timeout=60)
+    replay = ("run", "tiny.yaml", "--no-report", "--replay", "tiny")
+    virtual = ("--on", "virtual", "--set", "virtual={step: 20ms, boot: 100ms}")
+    emulate(*replay, *virtual)
+    same = [(r["what"], r["node"], r["at"]) for r in before_the_stop(first, "at")]
+    second = struck()
+    assert [(r["what"], r["node"], r["at"]) for r in before_the_stop(second, "at")] == same
+    emulate(*replay, timeout=60)
     again = struck()
     assert len(before_the_stop(first, "at")) > 4
-    assert [(r["what"], r["node"], r["at"]) for r in before_the_stop(first, "at")] == [
+    assert same == [
         (r["what"], r["node"], pytest.approx(r["planned"], abs=1e-3))
         for r in before_the_stop(again, "planned")
     ]
     assert median(abs(record["at"] - record["planned"]) for record in again) < 0.3
-    assert json.loads((latest / "manifest.json").read_text())["replay"]["actions"] == len(first)
+    assert json.loads((latest / "manifest.json").read_text())["replay"]["actions"] == len(second)
 
 
 @pytest.mark.timeout(400)
