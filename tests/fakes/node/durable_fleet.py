@@ -21,6 +21,7 @@ from emulator.core.wire.messages import (
 from emulator.core.zmtp import Form, Heartbeat
 from emulator.layout import Layout
 from emulator.learning.models import MODELS
+from emulator.node.durable.durable_server import DurableServer
 from emulator.node.durable.packed_state import PackedState, packed
 from emulator.node.durable.recovery import Resumed, recovered
 from emulator.plugins.stateful import copied
@@ -75,11 +76,14 @@ class DurableFleet:
         self.models: dict[str, tuple[int, int, bool]] = {}  # version, ticket, whether in segments
         self.pushed: dict[str, list] = {}
         self.tickets = dict.fromkeys((*WORKERS, "evaluator"), 0)
+        self.server: DurableServer | None = None
         self.boot()
 
     def boot(self, resumes: int = 0, at: float = 0.0) -> None:
         """Make the server from the disk, as a new process does; `at`: emulated seconds of the last
         record of a run that is resumed."""
+        if self.server is not None:  # no thread of a process that is gone writes to its folder
+            self.server._thread.shutdown()
         resumed = Resumed(resumes, at)
         self.server, self.log = recovered(self.output, self.plan, self._build, resumed)
 
