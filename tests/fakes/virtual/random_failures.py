@@ -26,6 +26,31 @@ KINDS = {
 PULLS = ("dense", "{kind: delta, values: f32}", "{kind: dense, values: f16}")
 
 
+SERVERS = ("durability: update", "quarantine: {refusals: 3")
+DRAWS = ("per_iteration: 3%", ", every: ", "share: 40%", "keeps: state", "together: true")
+PARTS = {
+    *(f"codec: {codec}\n" for codec in CODECS),
+    *(f"synchronization: {several}\n" for several in SYNCHRONIZATIONS),
+    *(f"aggregation: {aggregation}\n" for aggregation in AGGREGATIONS),
+    *(f"pull: {pull}\n" for pull in PULLS),
+    *(f"kind: {kind}," for kind in KINDS),
+    *SERVERS,
+    *DRAWS,
+}
+"""Texts of which each scenario has some."""
+
+
+def covering(count: int, seeds: range = range(700, 1000)) -> list[int]:
+    """Return `count` of the `seeds`, each with the most `PARTS` that those before it have not."""
+    parts = {seed: {part for part in PARTS if part in scenario(seed)} for seed in seeds}
+    chosen: list[int] = []
+    missing = set(PARTS)
+    for _ in range(count):
+        chosen.append(max(parts, key=lambda seed: len(parts[seed] & missing)))
+        missing -= parts.pop(chosen[-1])
+    return chosen
+
+
 def scenario(seed: int) -> str:
     """Return a scenario of 2 to 8 devices with up to five faults, as YAML."""
     dice = Random(f"failures/{seed}")
@@ -111,7 +136,7 @@ def _fault(dice: Random) -> str:
         "flap": f", outage: {_law(dice, 0.3)}, uptime: {_law(dice, 0.5)}",
         "churn": f", on: {_law(dice, 0.6)}, off: {_law(dice, 0.3)}",
         "availability": ", trace: ['on 0, off 0.8, on 1.3, off 2.5, on 2.6, end 3']",
-        "energy": ", capacity: 6J, idle: 2W, back: 50%, starts: 60%, "
+        "energy": ", capacity: 6J, idle: 3.5W, back: 50%, starts: 60%, "
         "recharge: [{begin: 0s, end: 2s, power: 6W}], day: 4s",
     }
     kind = dice.choice(sorted(own))
