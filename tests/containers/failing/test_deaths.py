@@ -92,13 +92,13 @@ def test_a_device_that_is_shot_before_the_start_ends_the_run_at_once(client, tmp
     assert latest(tmp_path).summary["outcome"] == "failed"
 
 
-def test_a_server_that_dies_five_times_in_a_row_ends_the_run(start, client, tmp_path):
-    """It comes back after four deaths, as the evaluator does; a fifth within 20 s is the last."""
-    process = start(ENDLESS.replace("devices:", "server: {durability: update}\ndevices:"))
-    folder, seen = tmp_path / "runs/tiny/latest", set()
+@pytest.fixture
+def kill(client, tmp_path):
+    """Returns a function that kills the process of a node as soon as it is another one."""
+    seen = set()
 
-    def kill(node, most):
-        """Kill the process of `node` as soon as it is another one, up to `most` times."""
+    def killed(node, most):
+        """Kill processes of `node`, up to `most`; return how many."""
         (container,) = containers(client, tmp_path, node)
         left, patience = most, time.monotonic() + 60
         with suppress(APIError):  # the container has ended
@@ -111,6 +111,13 @@ def test_a_server_that_dies_five_times_in_a_row_ends_the_run(start, client, tmp_
                     left -= 1
         return most - left
 
+    return killed
+
+
+def test_a_server_that_dies_five_times_in_a_row_ends_the_run(start, kill, tmp_path):
+    """It comes back after four deaths, as the evaluator does; a fifth within 20 s is the last."""
+    process = start(ENDLESS.replace("devices:", "server: {durability: update}\ndevices:"))
+    folder = tmp_path / "runs/tiny/latest"
     assert kill("evaluator", 4) == kill("server", 4) == 4
     log = folder / "server/run.jsonl"
     until(lambda: b'"recovered"' in log.read_bytes(), 60)
@@ -129,6 +136,19 @@ def test_a_server_that_dies_five_times_in_a_row_ends_the_run(start, client, tmp_
     assert len(ends) >= 5 and deaths[-1] - deaths[-5] <= 20.0
     assert [end["returns"] for end in run.said("exit", node="evaluator")] == [True] * 4
     assert run.summary["server_recoveries"] >= 1 and run.summary["evaluator_restarts"] == 4
+
+
+@pytest.mark.thorough
+def test_an_evaluator_that_dies_five_times_in_a_row_ends_the_run(start, kill, tmp_path):
+    process = start(ENDLESS)
+    assert kill("evaluator", 5) == 5
+    said = process.stdout.read()
+    assert process.wait() == 1
+    run = latest(tmp_path)
+    assert run.summary["outcome"] == "failed" and run.summary["stop"] == "failed"
+    assert "it died 5 times within 60 s, and is not started again" in run.summary["detail"] + said
+    returns = [end.get("returns", False) for end in run.said("exit", node="evaluator")]
+    assert returns == [True] * 4 + [False]
 
 
 @pytest.fixture
