@@ -108,6 +108,7 @@ OWN = [
 """Pages for people's own work."""
 LAB_FILE = {"FILE": "lab.yaml"}
 ON_VIRTUAL = "--on virtual --no-report --set stop.updates=40"
+TUNED = "takes as long again: tests/sweeps/tuning and `make table-tune` play it"
 HOURS = "takes hours: the small studies are in tests/sweeps"
 PICTURE = "emulate run ──► network, containers ──► the server and its devices, "
 PICTURE += "each behind a link of its own"
@@ -172,6 +173,29 @@ OTHERS = [
             HOURS,
         ),
     ),
+    PlayedPage("calibration.md", quickstart),
+    PlayedPage(
+        "tune.md",
+        quickstart,
+        left_out=dict.fromkeys(
+            (
+                "emulate tune scenarios/quickstart.yaml --set training.batch_size=32 "
+                "--budget 20min --out build/tuned",
+                "emulate tune scenarios/quickstart.yaml --set training.batch_size=32 "
+                "--baseline fixed-sync --baseline fixed-async",
+                *(
+                    f"emulate tune scenarios/figures/omnivore-tune-{fleet}.yaml "
+                    f"--rates 0.1,0.01 --budget {budget}s \\"
+                    for fleet, budget in (
+                        ("slow-half", 770),
+                        ("homogeneous", 214),
+                        ("shaped-links", 1200),
+                    )
+                ),
+            ),
+            TUNED,
+        ),
+    ),
     PlayedPage(
         "add-a-figure.md",
         labs,
@@ -184,7 +208,7 @@ OTHERS = [
 ]
 """Pages on commands, with small scenarios in the place of those that take minutes."""
 PAGES = [*OWN, *OTHERS]
-LONG = {"sweep.md", "add-a-figure.md"}
+LONG = {"sweep.md", "add-a-figure.md", "calibration.md", "tune.md"}
 """Pages that take as long as the others together."""
 BY_PAGE = pytest.mark.parametrize(
     "page",
