@@ -12,7 +12,7 @@ from tests.fakes.typed_commands import Emulate, Said
 
 HEADING = "Timestamp,Operatorname,DL_bitrate,UL_bitrate,State,PINGAVG\n"
 TRAINING = "training: {dataset: digits, model: digits-mlp, algorithm: asgd}\n"
-STEP = "virtual: {learner: none, step: 20ms}\n"
+STEP = "virtual: {learner: none, step: 20ms, boot: 1s, serve: 1ms}\n"
 
 
 def row(second: int, rate: int) -> str:
@@ -48,7 +48,7 @@ def test_a_drive_log_is_played_by_its_own_times(emulate: Emulate, tmp_path: Path
 SLOW_BARRIER = """name: slow-barrier
 training: {dataset: digits, model: digits-mlp, HOW, batch_size: 5}
 stop: {updates: 60, time: 2h}
-virtual: {learner: none, step: 10s}
+virtual: {learner: none, step: 10s, boot: 1s, serve: 1ms}
 devices:
   - {name: laptop, count: 3}
   - {name: pi, profile: {cpu: 5%}}

@@ -61,7 +61,7 @@ def own_files(folder: Path) -> None:
 QUICK = """name: quickstart
 training: {dataset: digits, model: digits-mlp, algorithm: adacomp}
 stop: {updates: 40}
-virtual: {step: 20ms, boot: 100ms}
+virtual: {step: 20ms, boot: 100ms, serve: 1ms}
 devices:
   - {name: fiber, count: 4, profile: laptop, link: fios}
   - {name: phone, count: 4, profile: phone, link: lte}

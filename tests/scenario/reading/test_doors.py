@@ -9,7 +9,7 @@ import pytest
 from emulator.cli.play.python_calls import overrides
 from emulator.errors import ScenarioError
 from emulator.scenario import loads
-from emulator.scenario.reading.dump import dump
+from emulator.scenario.reading.dump import plain
 from emulator.sweeps.point import Grid
 from tests.containers.kinds.fleet import FLEET
 from tests.cover import dealt_fleets
@@ -38,17 +38,17 @@ def test_a_key_that_is_left_out_of_the_file_comes_by_each_door(tmp_path: Path) -
 
 def comes_by_each_door(data: dict[str, Any], address: tuple[Any, ...], file: Path) -> str:
     """Return the key at `address` once it is tried, or nothing if the file need not say it."""
-    whole = dump(loads(json.dumps(data)))
+    whole = plain(loads(json.dumps(data)))
     less, value = without(data, address)
     try:
-        if dump(loads(json.dumps(less))) == whole:
+        if plain(loads(json.dumps(less))) == whole:
             return ""  # the value is the default
     except ScenarioError:
         pass  # the key is required: an override mends the file
     key, text = path(address), json.dumps(value)
-    assert dump(loads(json.dumps(less), [f"{key}={text}"])) == whole, key
-    assert dump(loads(json.dumps(less), overrides({key: value}))) == whole, key
+    assert plain(loads(json.dumps(less), [f"{key}={text}"])) == whole, key
+    assert plain(loads(json.dumps(less), overrides({key: value}))) == whole, key
     file.write_text(json.dumps(less))
     (point,) = Grid(file, over=(f"{key}={text}",)).points()
-    assert dump(point.scenario) == whole, key
+    assert plain(point.scenario) == whole, key
     return key
