@@ -208,7 +208,7 @@ OTHERS = [
 ]
 """Pages on commands, with small scenarios in the place of those that take minutes."""
 PAGES = [*OWN, *OTHERS]
-LONG = {"sweep.md", "add-a-figure.md", "calibration.md", "tune.md"}
+LONG = {"sweep.md", "add-a-figure.md", "calibration.md", "tune.md", "own-model.md"}
 """Pages that take as long as the others together."""
 BY_PAGE = pytest.mark.parametrize(
     "page",
@@ -232,7 +232,16 @@ def test_a_page_can_be_played_from_a_wheel(page: PlayedPage, typed: Typed, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("template", ["quickstart", "failures", "bottleneck", "own-model", "fleet"])
+@pytest.mark.parametrize(
+    "template",
+    [
+        *("quickstart", "failures"),
+        *(
+            pytest.param(template, marks=pytest.mark.thorough)
+            for template in ("bottleneck", "own-model", "fleet")
+        ),
+    ],
+)
 def test_a_template_can_be_played_from_a_wheel(template: str, typed: Typed, tmp_path: Path) -> None:
     said = typed("emulate", "new", "lab", "--from", template).stdout
     assert "wrote lab.yaml" in said
