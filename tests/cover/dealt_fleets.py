@@ -1,6 +1,6 @@
 """Fleets to which all algorithms, codecs, codings, optimizers, aggregations and models are dealt.
 
-Three devices make 40 updates in each, in containers and in virtual time; test_cover.py here tells
+Two devices make 40 updates in each, in containers and in virtual time; test_cover.py here tells
 which part is in none.
 """
 
@@ -63,7 +63,7 @@ TRAININGS = {
 
 def scenario(fleet: str) -> str:
     """Return the scenario of `fleet`; its step takes as much virtual time as in containers."""
-    devices = 5 if "krum" in TRAININGS[fleet] else 3
+    devices = 5 if "krum" in TRAININGS[fleet] else 2
     return (
         f"name: dealt\ntraining: {{{TRAININGS[fleet]}, learning_rate: 0.01}}\n"
         f"evaluate: {{every: {UPDATES}}}\nstop: {{updates: {UPDATES}, time: 60s}}\n"

@@ -46,6 +46,8 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
             left += removed.left
 
     def show() -> None:
+        if run is not None and not wanted:
+            click.echo(f"the engine has nothing of a run {run}: `emulate list` names runs")
         click.echo("removed " + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
         for owner in spared:
             click.echo(f"left alone: run {owner.run} {_life(owner)}")

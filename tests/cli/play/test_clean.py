@@ -123,6 +123,13 @@ def test_living_runs_are_spared(
     assert (tmp_path / "dead01.lock").exists() == ("dead01" not in removed)
 
 
+def test_a_run_of_which_the_engine_has_nothing_is_named(emulate: Emulate, engine: Engine) -> None:
+    said = emulate("clean", "--run", "deed01")
+    assert said.code == 0 and not engine.removed
+    assert said.out.startswith("the engine has nothing of a run deed01: `emulate list` names runs")
+    assert "nothing" not in emulate("clean", "--run", "dead01").out
+
+
 def test_what_is_spared_can_be_ended_from_here(
     emulate: Emulate, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

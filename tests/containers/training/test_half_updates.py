@@ -9,9 +9,9 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
 
 SIZES = [place.stop - place.start for place in models.find("digits-mlp").layout.layers]
 RATE, SETUP = 0.5e6, 0.05
-FIRST, END = 6.0, 46.0
+FIRST, END = 6.0, 27.0
 """Times of the first faults, and of the end of the run, in seconds."""
-EACH, KILLS, CUTS = 4, 4, 9
+EACH, KILLS, CUTS = 4, 2, 4
 """Devices that are killed, as many that are cut off, and the faults of each."""
 BETWEEN_KILLS, BETWEEN_CUTS = 9.0, 4.0
 """Seconds between two faults of a device: a boot takes some, an iteration 0.75 s."""
@@ -86,7 +86,7 @@ def test_no_half_update_is_applied_and_no_mixed_model_computed_on(play):
     print(
         f"between two pieces: {sum(killed)} of {len(kills)} kills, {sum(cut)} of {len(cuts)} cuts"
     )
-    assert sum(killed) >= 5 and sum(cut) >= 5  # 10 or more on a host that has time
+    assert sum(killed) >= 2 and sum(cut) >= 2  # 5 or more on a host that has time
     for strike in (*kills, *cuts):
         later = [
             each for each in run.said("update", node=strike["node"]) if each["at"] > strike["at"]
