@@ -11,7 +11,10 @@ import pytest
 
 from tests.containers.conftest import EMULATE, Outcome
 
-pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(180)]
+pytestmark = [
+    *(pytest.mark.docker, pytest.mark.timed, pytest.mark.thorough),
+    pytest.mark.timeout(180),
+]
 
 FORTY = """
 # How soon are forty devices at work?
@@ -115,7 +118,6 @@ def forty(client, tmp_path_factory) -> Watched:
     return Watched(fleet, watch.sizes)
 
 
-@pytest.mark.thorough
 def test_forty_devices_are_at_work_soon(forty, tmp_path):
     """By this host's own time for four devices."""
     four = started(tmp_path, "--set", "devices[0].count=4", "--set", "stop.time=5s")
@@ -134,8 +136,3 @@ def test_forty_devices_take_little_memory(forty):
 def until_stop(folder):
     """When the model was written, right after the stop."""
     return (folder / "model.npz").stat().st_mtime
-
-
-def test_the_host_is_clean_afterwards(ours):
-    dangling = subprocess.run(["pgrep", "-f", "emulator.node"], capture_output=True, text=True)
-    assert dangling.stdout == ""

@@ -30,7 +30,11 @@ pytestmark = [
 ]
 
 TBF = Backend(rate="tbf", loss="nftables", cut="nftables")
-WAYS: tuple[Way, Way] = ("up", "down")
+UP_FIRST, DOWN_FIRST = (
+    pytest.mark.parametrize("way", [first, pytest.param(other, marks=pytest.mark.thorough)])
+    for first, other in (("up", "down"), ("down", "up"))
+)
+"""Each test plays one way in the gate, and both in `make test-all`."""
 SMALL = 1448 * 4
 """Bytes of a message, of whose arrivals a rate is counted."""
 
@@ -108,7 +112,7 @@ def near(had: list[float], wanted: list[float], longer: float) -> bool:
     return all(0.9 / longer < got / rate < 1.1 for got, rate in zip(had, wanted, strict=True))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@UP_FIRST
 def test_a_rate_is_followed_second_by_second(way: Way) -> None:
     """The mean error of a second is under 5 %, and each change in force within 100 ms, but for one
     of ten that the host may stall."""
@@ -130,7 +134,7 @@ def test_a_rate_is_followed_second_by_second(way: Way) -> None:
     judged(followed, close)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@DOWN_FIRST
 def test_a_change_is_in_force_within_100_ms(way: Way) -> None:
     """From 2 s on 8 mbit are 2 mbit, and 8 mbit again from 3 s on."""
     steps = (LinkStep(at=Seconds(2), rate=Rate(2e6)), LinkStep(at=Seconds(3), rate=Rate(8e6)))
@@ -149,7 +153,7 @@ def test_a_change_is_in_force_within_100_ms(way: Way) -> None:
     )
 
 
-@pytest.mark.parametrize("way", WAYS)
+@UP_FIRST
 def test_a_steep_fall_leaves_the_link_busy_and_the_queue_short(way: Way) -> None:
     """From 2 s on 40 mbit are 4 mbit. The queue held 250 ms of the older rate, which is 2.5 s of
     the new one: it drains, and from then on holds 250 ms."""
@@ -170,7 +174,7 @@ def test_a_steep_fall_leaves_the_link_busy_and_the_queue_short(way: Way) -> None
     judged(fallen, short)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@DOWN_FIRST
 def test_packets_wait_for_the_end_of_an_outage(way: Way) -> None:
     """1 s at 8 mbit, 2 s of silence: the rest goes on at once, not at TCP's next time-out."""
     side = Side(trace=PlayedTrace(samples="0 8000000, 1 0, 3 8000000, end 30"))

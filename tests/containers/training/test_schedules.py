@@ -39,7 +39,13 @@ def close(found, longer):
 
 
 @pytest.mark.timed
-@pytest.mark.parametrize("schedule", ["layer-by-layer", "{kind: dynacomm, replan: 15}"])
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "{kind: dynacomm, replan: 15}",
+        pytest.param("layer-by-layer", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_run_in_segments_goes_as_planned(play, schedule):
     judged(lambda: last_iterations(play(SCENARIO.replace("SCHEDULE", schedule))), close)
 

@@ -112,7 +112,10 @@ def test_losses_are_counted() -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/net/tun"), reason="needs /dev/net/tun")
-@pytest.mark.parametrize("backend", [TBF, BARE], ids=["tbf", "box"])
+@pytest.mark.parametrize(
+    "backend",
+    [pytest.param(TBF, id="tbf", marks=pytest.mark.thorough), pytest.param(BARE, id="box")],
+)
 def test_the_rate_behind_a_box_is_judged_with_every_key(backend: Backend) -> None:
     """All links are busy at once, in both directions."""
     with packet_box() as box:

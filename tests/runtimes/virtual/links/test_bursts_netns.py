@@ -50,6 +50,9 @@ MODELS = {
     ),
 }
 
+FIRST = ("no loss", "bursts of 10")
+"""Models that the gate plays; `make test-all` plays all."""
+
 
 def _link(model: LossModel | None) -> Link:
     side = Side(Rate(2e6), Seconds(0.02))
@@ -81,7 +84,13 @@ def _measured(link: Link) -> list[int]:
         return [len(stream.messages()) for stream in streams]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.thorough] * (name not in FIRST), id=name)
+        for name in MODELS
+    ],
+)
 def test_bursts_cost_what_they_do_in_the_box(name: str) -> None:
     """Chance decides in which message the first long burst comes, so far apart is no fault once."""
     link = _link(MODELS[name])
