@@ -130,6 +130,7 @@ def test_a_step_cannot_be_measured_without_tensorflow(elsewhere: Elsewhere, lear
 
 
 @pytest.mark.tensorflow
+@pytest.mark.thorough
 def test_a_step_is_measured_without_linux(tmp_path: Path) -> None:
     place = Elsewhere(tmp_path, LINUX)
     done = place.emulate("calibrate", "--model", "digits-mlp", "--json")

@@ -252,7 +252,7 @@ CUTS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
-@pytest.mark.parametrize("messages", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("messages", [5_000, pytest.param(100_000, marks=pytest.mark.thorough)])
 def test_exactly_what_may_be_taken_is_taken(cut: Cut, messages: int) -> None:
     dice, (server, exchange) = Random(11), made(cut)
     model = Model(cut)

@@ -262,6 +262,7 @@ def test_an_unknown_model() -> None:
 
 
 @pytest.mark.tensorflow
+@pytest.mark.thorough
 def test_a_larger_batch_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # the graphs that are there may serve
     small, large = (
