@@ -24,7 +24,9 @@ from emulator.world.links.link import Side
 from emulator.world.links.traces import FORMATS
 from tests.containers.kinds.fleet import FLEET
 from tests.cover import dealt_fleets, link_fleet
+from tests.fakes.node.durable_fleet import plan_of
 from tests.fakes.virtual import random_failures, random_features
+from tests.node.durable.durable_plans import PLANS
 
 FAMILIES = {
     "codec": codecs.AnyCodec,
@@ -79,6 +81,29 @@ def played_in_virtual_time() -> Iterator[str]:
     yield from played_in_containers()
     yield from (random_failures.scenario(seed) for seed in range(20))
     yield from (random_features.scenario(seed) for seed in range(20))
+
+
+def drawn() -> Iterator[str]:
+    """Yield the random fleets that the tests play with their laws."""
+    yield from (random_failures.scenario(seed) for seed in range(300))
+    yield from (random_features.scenario(seed) for seed in range(112))
+
+
+def made_durable() -> set[str]:
+    """Return the parts of the servers that tests kill and compare with what comes back."""
+    plans = [plan_of(**parts) for parts in PLANS.values()]
+    return {
+        *(
+            f"{family} {getattr(plan, family)['kind']}"
+            for plan in plans
+            for family in ("modulation", "optimizer", "synchronization", "aggregation")
+        ),
+        *(
+            f"{family} {getattr(plan.worker, family)['kind']}"
+            for plan in plans
+            for family in ("codec", "pull")
+        ),
+    }
 
 
 def parts(text: str) -> Iterator[str]:

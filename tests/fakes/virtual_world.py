@@ -75,10 +75,15 @@ def digits() -> Iterator[None]:
 
 
 def played(
-    runs: Path, *overrides: str, text: str = SCENARIO, cores: int | None = 1
+    runs: Path,
+    *overrides: str,
+    text: str = SCENARIO,
+    cores: int | None = 1,
+    files: Path = Path(),
 ) -> tuple[Path, dict[str, Any], Onlooker]:
-    """Play the scenario with `overrides`; return folder, summary and the view."""
+    """Play the scenario with `overrides`, with its files in the folder `files`; return folder,
+    summary and the view."""
     view = Onlooker()
     with digits():
-        folder, summary = play(loads(text, overrides), runs, view, cores=cores)
+        folder, summary = play(loads(text, overrides, files), runs, view, cores=cores)
     return folder, summary, view

@@ -26,6 +26,25 @@ KINDS = {
 PULLS = ("dense", "{kind: delta, values: f32}", "{kind: dense, values: f16}")
 
 
+RARER = {
+    "codec": (
+        *(
+            "{kind: dryden, keep: 1%}",
+            "ef-signsgd",
+            "terngrad",
+            "{kind: threshold, threshold: 0.01}",
+        ),
+        "{kind: topk, keep: 5%, values: bf16, indices: bitmap}",
+        "{kind: topk, keep: 2%, values: int8, indices: u16}",
+        "{kind: topk, keep: 1%, values: ternary, indices: matrix}",
+        "{kind: topk, keep: 1%, indices: u32}",
+        "{kind: topk, keep: 1%, indices: auto}",
+    ),
+    "modulation": ("staleness", "per-parameter"),
+    "optimizer": ("adam", "sign"),
+    "aggregation": ("{kind: krum, liars: 1}", "{kind: multi-krum, liars: 1}"),
+}
+"""Parts that one of four fleets has in the place of its own, by their keys of `training`."""
 SERVERS = ("durability: update", "quarantine: {refusals: 3")
 DRAWS = ("per_iteration: 3%", ", every: ", "share: 40%", "keeps: state", "together: true")
 PARTS = {
@@ -67,6 +86,8 @@ def scenario(seed: int) -> str:
         "pull": dice.choice(PULLS),
         "optimizer": dice.choice(["sgd", "{kind: momentum, momentum: 0.5}"]),
     }
+    training |= _rarer(seed, several)
+    least = 3 if "krum" in training["aggregation"] else 1  # it wants five devices
     stop = [f"time: {dice.choice([4, 8, 15])}s"]
     if dice.random() < 0.5:
         stop.append(f"updates: {dice.choice([30, 150])}")
@@ -80,7 +101,7 @@ def scenario(seed: int) -> str:
         "boot: 200ms, serve: 1ms}",
         "devices:",
         f"  - {{name: a, count: 2, link: dsl{_profile(dice)}}}",
-        f"  - {{name: b, count: {dice.randint(1, 3)}{_profile(dice)}}}",
+        f"  - {{name: b, count: {max(least, dice.randint(1, 3))}{_profile(dice)}}}",
         f"  - {{name: c, count: {dice.randint(1, 3)}, link: 3g}}",
         "faults:",
         *_one_battery(f"  - {{{_fault(dice)}}}" for _ in range(dice.randint(1, 5))),
@@ -89,6 +110,14 @@ def scenario(seed: int) -> str:
         at = dice.randint(500, 3000)
         lines.append(f"  - {{kind: server-crash, at: {at}ms, lasts: 500ms}}")
     return "\n".join(lines) + "\n"
+
+
+def _rarer(seed: int, several: str) -> dict[str, str]:
+    """Return the part of `RARER` that the fleet of `seed` has, if any."""
+    dice = Random(f"failures/{seed}/rarer")
+    whole = several == "{kind: barrier, patience: 1s}"  # its steps have a gradient of each device
+    key = dice.choice(["aggregation"] if whole else ["codec", "codec", "modulation", "optimizer"])
+    return {key: dice.choice(RARER[key])} if dice.random() < 0.25 else {}
 
 
 def _one_battery(lines: Iterable[str]) -> Iterator[str]:

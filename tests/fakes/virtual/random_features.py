@@ -4,11 +4,14 @@ import json
 from random import Random
 from typing import Any
 
+from emulator.scenario.reading.profiles import Library
 from emulator.scenario.reading.yaml_subset import parse
+from tests.fakes.small_scenario import SCENARIOS
 from tests.fakes.virtual import random_failures
 
-_PRESETS = ("fios", "cable", "4g", "starlink", "cafe-wifi", "5g-mid-band", "adsl2plus")
+_PRESETS = sorted(Library(SCENARIOS).names("links"))
 _SPLITS = ("iid", {"kind": "shards"}, {"kind": "mixture"}, {"kind": "quantity", "alpha": 10})
+_SPLITS += ({"kind": "dirichlet", "alpha": 10},)
 _SCHEDULES = ("sequential", "layer-by-layer", {"kind": "ibatch"}, {"kind": "dynacomm", "replan": 3})
 _CUTTABLE = ("asynchronous", "barrier", "bounded", "groups")
 """Synchronizations that go with schedules and with cut models."""
@@ -86,6 +89,8 @@ def _side(dice: Random, least: float, *, changes: bool = False) -> dict[str, Any
         "setup": f"{dice.randint(0, 20)}ms",
     }
     side |= dict(dice.sample(sorted(more.items()), dice.randint(0, 3)))
+    if "reorder" in side and dice.random() < 0.5:
+        side["gap"] = dice.choice([2, 5])
     if changes and dice.random() < 0.4:
         side |= dice.choice([{"steps": _steps(dice, least)}, {"trace": _trace(dice)}])
     return side

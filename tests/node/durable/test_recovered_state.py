@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from emulator import aggregation, modulation, optimizers, pulls, synchronization
+from emulator import modulation
 from emulator.codecs import Dense, StatelessEncoder
 from emulator.core.plan import Durability
 from emulator.core.server.refusal_counts import QuarantineRule
@@ -17,36 +17,11 @@ from emulator.log.records import RecoveredRecord, UnsentRecord, UpdateRecord
 from emulator.node.durable import durable_server, state_folder
 from emulator.node.durable.packed_state import packed
 from emulator.plugins.stateful import Stateful
-from emulator.synchronization import ComputeGroups
-from emulator.units import Fraction
 from emulator.world.roles import CONDUCTOR
 from tests.fakes.core.server_world import LAYOUT, World
 from tests.fakes.node.durable_fleet import DurableFleet, frozen, plan_of
+from tests.node.durable.durable_plans import PLANS
 from tests.node.durable.equal_states import same
-
-PLANS = {
-    "asynchronous": {},
-    "adacomp": {"modulation": modulation.PerParameter()},
-    "stale": {"modulation": modulation.Staleness(), "optimizer": optimizers.Adam()},
-    "softsync": {
-        "synchronization": synchronization.Softsync(2),
-        "modulation": modulation.PerParameter(),
-    },
-    "barrier": {
-        "synchronization": synchronization.Barrier(Fraction(0.75)),
-        "optimizer": optimizers.Momentum(),
-        "aggregation": aggregation.Median(),
-    },
-    "bounded": {"synchronization": synchronization.Bounded(1), "pull": pulls.Delta()},
-    "fedavg": {"synchronization": synchronization.FedAvg(Fraction(0.5))},
-    "local": {"synchronization": synchronization.LocalSGD(2), "pull": pulls.Delta("f16")},
-    "groups": {
-        "synchronization": ComputeGroups(2),
-        "groups": (("a", "b"), ("c", "d")),
-        "modulation": modulation.Staleness(),
-    },
-    "half": {"pull": pulls.WholeModel("f16"), "modulation": modulation.PerParameter()},
-}
 
 
 @pytest.mark.slow

@@ -11,11 +11,23 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from tests.containers.kinds.fleet import FLEET
+from tests.cover import LIBRARY, dealt_fleets, link_fleet
 from tests.fakes.plain_records import PlainRecord
 from tests.fakes.virtual_world import played
 
 FOLDER = Path(__file__).parent
 RUNS = tuple(sorted(file.stem for file in FOLDER.glob("*.yaml")))
+EVERY_PART = "every-part"
+"""The recording with a digest alone of each fleet to which parts, presets or profiles are dealt."""
+_TRAFFIC = (
+    *("virtual.learner=none", "virtual.step={exponential: 10ms}"),
+    *("virtual.boot=200ms", "virtual.serve=1ms"),
+)
+_BYTES = ("values", "indices", "headers", "framing")
+"""Keys of an update's record with bytes: a packet more or less tells codings apart too seldom."""
+_SELDOM = ("virtual.step=5min",)
+"""Of devices on which a fault strikes once in some hours."""
 SPACING = 25
 """Records between two lines of a recording that are written out."""
 
@@ -30,6 +42,28 @@ def recording(run: str, runs: Path) -> dict[str, Any]:
         "digest": sha256("\n".join(lines).encode()).hexdigest(),
         "lines": lines[::SPACING],
     }
+
+
+def recording_of_parts(runs: Path) -> dict[str, Any]:
+    """Play each dealt fleet, presets and profiles in the folder `runs`; return the digests."""
+    digests = {
+        name: _digest(runs, dealt_fleets.scenario(name), "devices[0].link=3g")
+        for name in dealt_fleets.TRAININGS
+    }
+    for key, more in {"link": (), "profile": (), "failures": _SELDOM}.items():
+        text = dealt_fleets.each(LIBRARY[key], key, 3 * 3600 if more else 20)
+        digests[key] = _digest(runs, text, *more)
+    for name, content in link_fleet.FILES.items():
+        (runs / name).write_text(content)
+    digests |= {"keys of links": _digest(runs, link_fleet.TEXT), "kinds": _digest(runs, FLEET)}
+    return {"digest": sha256(json.dumps(digests).encode()).hexdigest(), "runs": digests}
+
+
+def _digest(runs: Path, text: str, *more: str) -> str:
+    _, summary, view = played(runs, *_TRAFFIC, *more, text=text, files=runs)
+    assert summary["outcome"] == "success"
+    lines = (f"{_line(each)} {[each.get(part) for part in _BYTES]}" for each in view.records)
+    return sha256("\n".join(lines).encode()).hexdigest()
 
 
 def scenario(run: str) -> str:

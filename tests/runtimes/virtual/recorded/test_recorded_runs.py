@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.layers import ROOT
-from tests.runtimes.virtual.recorded import RUNS, SPACING, recorded, recording
+from tests.runtimes.virtual.recorded import (
+    EVERY_PART,
+    RUNS,
+    SPACING,
+    recorded,
+    recording,
+    recording_of_parts,
+)
 
 CHANGES = ROOT / "docs/changes.md"
 AGAIN = (
@@ -21,7 +28,15 @@ def test_a_run_is_as_it_was(run: str, tmp_path: Path) -> None:
     assert made == kept, AGAIN
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.slow
+def test_every_part_does_what_it_did(tmp_path: Path) -> None:
+    """Each codec, synchronization, preset and profile, and what else can be dealt to a fleet."""
+    kept, made = recorded(EVERY_PART)["runs"], recording_of_parts(tmp_path)["runs"]
+    assert kept.keys() == made.keys(), AGAIN
+    assert {name for name in kept if kept[name] != made[name]} == set(), AGAIN
+
+
+@pytest.mark.parametrize("run", [*RUNS, EVERY_PART])
 def test_a_changed_recording_has_its_reason(run: str) -> None:
     digest = recorded(run)["digest"][:12]
     lines = [line for line in CHANGES.read_text().splitlines() if digest in line]
