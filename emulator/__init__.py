@@ -80,7 +80,7 @@ def sweep(
     set: Mapping[str, Any] | None = None,
     out: str | os.PathLike[str] | None = None,
     runs: str | os.PathLike[str] = "runs",
-    cores: int | None = None,
+    cores: int | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> "Sweep":
     """Play the file `scenario` in virtual time for every combination of the values in `over`.
@@ -88,7 +88,8 @@ def sweep(
     `over` has a list of values for each key that varies, by its path. Each combination is played
     with `seeds` seeds, from the scenario's own on; `set` holds for all. A process on one core plays
     each point, `cores` of them at a time (None: as many as there are cores). The folder is `out`,
-    or RUNS/sweeps/NAME-DIGEST. Finished points are not played again.
+    or RUNS/sweeps/NAME-DIGEST. Finished points are not played again. `cores` may also be
+    the address of the scheduler of a Dask cluster, whose workers then play the points.
 
     Raises ScenarioError for the mistakes of all points; EmulatorError as `run` does; and
     KeyboardInterrupt after Ctrl-C: the same call plays the missing points.

@@ -30,6 +30,7 @@ from .plan.show_profiles import profiles
 from .plan.show_schedules import schedule
 from .plan.show_trace import trace
 from .play.clean import clean
+from .play.cluster import cluster
 from .play.foreign_link import link
 from .play.node import node
 from .play.resume import resume
@@ -105,7 +106,7 @@ def commands() -> None:
 
 for command in (
     *(doctor, data, images, calibrate),
-    *(new, check, plan, schedule, predict, run, resume, sweep, tune, study),
+    *(new, check, plan, schedule, predict, run, resume, sweep, tune, study, cluster),
     *(list_, logs, stop, clean),
     export,
     *(report, compare),

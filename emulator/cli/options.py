@@ -120,6 +120,28 @@ COSTS_OPTION = partial(
 """Option of a file of costs; call it with the `help` of the command."""
 CORES_OPTION = partial(click.option, "--cores", type=click.IntRange(min=1), metavar="N")
 """Option of the number of runs side by side; call it with the `help` of the command."""
+_CLUSTER = click.option(
+    "--cluster",
+    default=None,
+    metavar="ADDRESS",
+    help="Play in virtual time on the workers of the Dask cluster with this scheduler, for example "
+    "tcp://scheduler:8786; `emulate cluster --help` says more.",
+)
+
+
+class PlayedBy(NamedTuple):
+    """Who plays points: so many cores, of this machine or of a cluster; None: all cores, here."""
+
+    cores: int | None
+    cluster: str | None
+
+
+def played_by(help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that gives a command the options `--cores`, with its `help`, and
+    `--cluster` as the argument `by`."""
+    return together("by", PlayedBy, CORES_OPTION(help=help), _CLUSTER)
+
+
 REPORT_OPTION = click.option(
     "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
 )

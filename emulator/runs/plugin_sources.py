@@ -102,15 +102,18 @@ class PluginSources:
         return found
 
 
-def kept_scenario(scenario: Scenario, sources: PluginSources) -> str:
+def kept_scenario(
+    scenario: Scenario, sources: PluginSources, places: Mapping[str, str] | None = None
+) -> str:
     """Return `scenario` as YAML that names its kept `sources`, for a file beside `plugins/`.
 
+    `places` has the places of other files by their paths.
     A function that returns data keeps its path: the data is in the cache, and the function may read
     files beside its own.
     """
-    places = sources.beside
-    places.pop(getattr(scenario.training.dataset, "file", ""), None)
-    return dump(scenario, places)
+    beside = sources.beside
+    beside.pop(getattr(scenario.training.dataset, "file", ""), None)
+    return dump(scenario, {**beside, **(places or {})})
 
 
 def plugin_sources(part: Any, folder: Path) -> PluginSources:

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from .. import errors
 from ..errors import EmulatorError
@@ -68,6 +68,39 @@ class PlayedPoint(NamedTuple):
     point: Point
     folder: Path
     facts: dict[str, Any]
+
+
+class Playing(Protocol):
+    """Points in play, one after the other, wherever that is."""
+
+    over: bool
+    """Whether all is ended, after the last point."""
+    updates: int
+    """Updates of the point in play."""
+    step: str
+    """What is done before the point's first update; empty afterwards."""
+
+    def fileno(self) -> int:
+        """Return a descriptor that `select` finds readable when there is something to hear."""
+
+    def hear(self) -> list[PlayedPoint]:
+        """Return the points played since the last call. Raises the error that ended one."""
+
+    @property
+    def points(self) -> Sequence[Point]:
+        """Points that are not played yet, the one in play first."""
+
+    @property
+    def share(self) -> float:
+        """Share of the point in play that is done, from 0 to 1, as far as a stop condition
+        tells."""
+
+    def end(self) -> None:
+        """End what still plays, and remove the scratch folders of the points."""
+
+
+Start = Callable[[Sequence[PointTask]], Playing]
+"""Function that has points played, at least one, one after the other."""
 
 
 class Process:
@@ -135,14 +168,7 @@ class Process:
 
     @property
     def share(self) -> float:
-        """Share of the point in play that is done, from 0 to 1, as far as a stop condition
-        tells."""
-        if not self._waiting:
-            return 1.0
-        stop = self._waiting[0].scenario.stop
-        by_updates = self.updates / stop.updates if stop.updates else 0.0
-        by_time = self.at / stop.time if stop.time else 0.0
-        return min(1.0, max(by_updates, by_time, 0.0))
+        return share_done(self._waiting, self.updates, self.at)
 
     def _failure(self) -> EmulatorError:
         """Return the error that ended the process, once it has ended."""
@@ -174,8 +200,27 @@ class Process:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def heard(playing: Iterable[Process]) -> list[Process]:
-    """Return the processes with reports to `hear`, after up to `EVERY` seconds."""
+def at_home(tasks: Sequence[PointTask]) -> Playing:
+    """Start a process on this machine for `tasks`, of the runtime of their points."""
+    return Process(tasks, PLAYERS[tasks[0].point.on])
+
+
+def share_done(points: Sequence[Point], updates: int, at: float) -> float:
+    """Return the share of the first of `points` that is done after `updates`, `at` its emulated
+    seconds; 1 without points."""
+    if not points:
+        return 1.0
+    stop = points[0].scenario.stop
+    by_updates = updates / stop.updates if stop.updates else 0.0
+    by_time = at / stop.time if stop.time else 0.0
+    return min(1.0, max(by_updates, by_time, 0.0))
+
+
+P = TypeVar("P", bound=Playing)
+
+
+def heard(playing: Iterable[P]) -> list[P]:
+    """Return those with something to `hear`, after up to `EVERY` seconds."""
     ready, _, _ = select.select([*playing], [], [], EVERY)
     return ready
 

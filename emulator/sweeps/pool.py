@@ -19,7 +19,7 @@ from . import table
 from .deciding_code import Code, deciding_code
 from .finished_points import FinishedPoints
 from .point import Finished, Point
-from .point_process import PLAYERS, PlayedPoint, PointTask, Process, heard
+from .point_process import PlayedPoint, Playing, PointTask, Start, at_home, heard
 from .preparation import prepare, require
 from .remaining_time import InPlay, seconds_left
 from .sweep_folder import SweepFolder, opened
@@ -119,7 +119,7 @@ def sweep(
     *,
     about: Mapping[str, Any] | None = None,
     runs: Path | None = None,
-    command: Sequence[str] | None = None,
+    start: Start = at_home,
 ) -> list[Finished]:
     """Play the points that are not finished in the folder `out`, `cores` of them at a time.
 
@@ -127,8 +127,8 @@ def sweep(
     duration alone. Returns all points in their order. Their rows are in `out/table.csv`, rewritten
     as points end. A diverged training is a result. Any error or interruption ends the sweep;
     points finished by then stay finished. A point that another sweep or study in the folder `runs`
-    has finished is taken over. `about` goes into `out/sweep.json`; `command` starts a process in
-    place of the runtime's own.
+    has finished is taken over. `about` goes into `out/sweep.json`; `start` has points played
+    elsewhere than by processes of this machine.
 
     Raises ValueError if two points share a label.
     """
@@ -136,7 +136,7 @@ def sweep(
     if repeated := sorted(label for label, count in times.items() if count > 1):
         raise ValueError(f"two points are called {repeated[0]!r}")
     batch = PlainBatch(points, out, about or {})
-    return play_batches([batch], cores, view, runs=runs, command=command)[0]
+    return play_batches([batch], cores, view, runs=runs, start=start)[0]
 
 
 def play_batches(
@@ -145,7 +145,7 @@ def play_batches(
     view: SweepView,
     *,
     runs: Path | None = None,
-    command: Sequence[str] | None = None,
+    start: Start = at_home,
 ) -> list[list[Finished]]:
     """Play the points of all `batches` as one, as `sweep` does; return the points of each batch."""
     new = [batch.first() for batch in batches if not batch.out.exists()]
@@ -153,7 +153,7 @@ def play_batches(
     with ExitStack() as held:
         folders = [held.enter_context(opened(batch.out)) for batch in batches]
         rooms = [_Room(*both) for both in zip(batches, folders, strict=True)]
-        return _Pool(rooms, cores, view, FinishedPoints(runs), command).play()
+        return _Pool(rooms, cores, view, FinishedPoints(runs), start).play()
 
 
 class _Room:
@@ -205,12 +205,12 @@ class _Pool:
         cores: int,
         view: SweepView,
         cache: FinishedPoints,
-        command: Sequence[str] | None,
+        start: Start,
     ) -> None:
         self._rooms, self._cores = rooms, cores
-        self._view, self._cache, self._command = view, cache, command
+        self._view, self._cache, self._players = view, cache, start
         self._waiting: deque[_Job] = deque()
-        self._playing: dict[Process, tuple[_Room, Code]] = {}
+        self._playing: dict[Playing, tuple[_Room, Code]] = {}
         self._began, self._done, self._due = time.monotonic(), 0.0, 0.0
 
     def play(self) -> list[list[Finished]]:
@@ -270,8 +270,7 @@ class _Pool:
             room = jobs[0].room
             tasks = [PointTask(job.point, job.scenario, room.folder.scratch()) for job in jobs]
             code = deciding_code()  # as the process is about to load it
-            command = self._command or PLAYERS[jobs[0].point.on]
-            self._playing[Process(tasks, command)] = room, code
+            self._playing[self._players(tasks)] = room, code
 
     def _next(self) -> list[_Job]:
         """Remove and return the waiting points of the next process; none if all must wait.
@@ -356,7 +355,7 @@ class _Pool:
         """Return a point like each of those that are still to follow from results."""
         return [point for room in self._rooms for point in room.batch.later()]
 
-    def _time_left(self, running: Sequence[Process], later: Sequence[Point]) -> float | None:
+    def _time_left(self, running: Sequence[Playing], later: Sequence[Point]) -> float | None:
         queued = [point for process in running for point in list(process.points)[1:]]
         waiting = [*queued, *(job.point for job in self._waiting), *later]
         left = [*waiting, *(process.points[0] for process in running)]
@@ -369,12 +368,12 @@ class _Pool:
             1 if alone else self._cores,
         )
 
-    def _running(self) -> list[Process]:
+    def _running(self) -> list[Playing]:
         """Return the processes that play a point at this moment."""
         return [process for process in self._playing if process.points]
 
 
-def _progress(process: Process) -> str:
+def _progress(process: Playing) -> str:
     """Return the progress of `process` in words."""
     goal = process.points[0].scenario.stop.updates
     of_goal = f" of {goal}" if goal else ""

@@ -14,7 +14,7 @@ from emulator.sweeps.point_note import NOTE
 from emulator.sweeps.pool import PlainBatch, play_batches
 from emulator.sweeps.remaining_time import InPlay, seconds_left
 from tests.fakes.sweeps.made_up_play import HANGS
-from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, made_up, rates
+from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, by_command, made_up, rates
 from tests.layers import PACKAGE, ROOT, imports, module_file
 
 # -- points that follow ----------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def test_points_that_follow_are_played_while_the_first_ones_are(
 
     view = Enough()
     with pytest.raises(KeyboardInterrupt):  # the endless one is still played
-        play_batches([batch], 2, view, command=MADE_UP)
+        play_batches([batch], 2, view, start=by_command(MADE_UP))
     assert view.said == [point.label for point in (quick, *further)]
     assert played() == ["0.1 4", "0.2 4", "0.3 4"]
 
@@ -64,7 +64,7 @@ def test_batches_are_played_as_one_into_their_folders(
         PlainBatch(rates(sweep_file, rate), tmp_path / name, {"of": name})
         for name, rate in (("one", 0.1), ("two", 0.2))
     ]
-    (first,), (second,) = play_batches(batches, 2, view, command=MADE_UP)
+    (first,), (second,) = play_batches(batches, 2, view, start=by_command(MADE_UP))
     assert {now.total for now in view.standings} == {2}
     assert view.standings[-1].finished == 2
     assert [first.folder.parents[1], second.folder.parents[1]] == [
@@ -128,13 +128,22 @@ def test_what_another_sweep_has_finished_is_taken_over(
     points = rates(sweep_file, 0.1, 0.2)
     before = made_up(points, runs / "sweeps" / "before")
     (before[1].folder / "run.jsonl").write_text("damaged")
-    again = sweep(points, runs / "studies" / "x", 1, Watching(), runs=runs, command=MADE_UP)
+    again = sweep(
+        points, runs / "studies" / "x", 1, Watching(), runs=runs, start=by_command(MADE_UP)
+    )
     assert played() == ["0.1 4", "0.2 4", "0.2 4"]  # a damaged one is not taken
     assert [item.row for item in again] == [item.row for item in before]
     inode = (before[0].folder / "run.jsonl").stat().st_ino
     assert (again[0].folder / "run.jsonl").stat().st_ino == inode
     elsewhere = tmp_path / "elsewhere"
-    sweep(points[:1], elsewhere / "sweeps" / "y", 1, Watching(), runs=elsewhere, command=MADE_UP)
+    sweep(
+        points[:1],
+        elsewhere / "sweeps" / "y",
+        1,
+        Watching(),
+        runs=elsewhere,
+        start=by_command(MADE_UP),
+    )
     assert len(played()) == 4  # below another runs folder
 
 
@@ -151,7 +160,7 @@ def test_points_of_other_code_are_played_anew_and_put_aside(
     made = made_up(points, out)
     before = (made[0].folder / "run.jsonl").read_bytes()
     monkeypatch.setattr(deciding_code, "versions", lambda names: {"numpy": "0.1"})
-    again = sweep(points, out, 2, Watching(), runs=runs, command=MADE_UP)
+    again = sweep(points, out, 2, Watching(), runs=runs, start=by_command(MADE_UP))
     assert played() == ["0.1 4", "0.1 4", "0.2 4", "0.2 4"]
     assert [item.row for item in again] == [item.row for item in made]
     assert (out / "other-code" / made[0].folder.name / "run.jsonl").read_bytes() == before
@@ -159,7 +168,7 @@ def test_points_of_other_code_are_played_anew_and_put_aside(
     assert line.startswith(f"emulate: 2 points of {out} to play anew, ")
     assert "numpy 0.1 instead of " in line and line.endswith(f" in {out / 'other-code'}")
     # nor are they taken over
-    sweep(points, runs / "studies" / "x", 2, Watching(), runs=runs, command=MADE_UP)
+    sweep(points, runs / "studies" / "x", 2, Watching(), runs=runs, start=by_command(MADE_UP))
     assert len(played()) == 4
 
 

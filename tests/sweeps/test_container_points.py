@@ -11,7 +11,7 @@ import pytest
 
 from emulator.errors import HostError
 from emulator.scenario import Scenario
-from emulator.sweeps import Point, Standing, pool, sweep
+from emulator.sweeps import Point, Standing, point_process, pool, sweep
 from emulator.sweeps.deciding_code import deciding_code
 from emulator.sweeps.point_note import NOTE, write_note
 from emulator.sweeps.point_process import PLAYERS, SCENARIO
@@ -41,7 +41,7 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def players(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "PLAYERS", {"virtual": MADE_UP, "docker": CONTAINERS})
+    monkeypatch.setattr(point_process, "PLAYERS", {"virtual": MADE_UP, "docker": CONTAINERS})
 
 
 class Beside(Watching):

@@ -15,6 +15,8 @@ from emulator.errors import ScenarioError
 from emulator.log.lines import line
 from emulator.machine.shipped_files import study_files
 from emulator.sweeps import Finished, Point
+from emulator.sweeps.players import Players
+from emulator.sweeps.point_process import Start, at_home
 from emulator.sweeps.pool import Batch
 from emulator.sweeps.studies import STUDIES, Entry, Study, play
 from emulator.sweeps.studies.study_file import read_study
@@ -24,6 +26,7 @@ from tests.fakes.typed_commands import Emulate
 from tests.layers import ROOT
 
 NAMES = sorted(STUDIES)
+ALONE = Players(at_home, 1)
 
 # -- what is studied -------------------------------------------------------------------------------
 
@@ -103,7 +106,7 @@ class Learns:
         self.played: list[str] = []
 
     def __call__(
-        self, batches: Sequence[Batch], cores: int, view: object, *, runs: Path | None
+        self, batches: Sequence[Batch], cores: int, view: object, *, runs: Path | None, start: Start
     ) -> None:
         for batch in batches:
             waiting = deque(batch.first())
@@ -158,7 +161,7 @@ def learns(monkeypatch: pytest.MonkeyPatch) -> Learns:
 def test_each_entry_is_played_with_all_seeds_at_its_best_rate(
     tmp_path: Path, learns: Learns
 ) -> None:
-    play({tmp_path: study(FAST, SLOW, target=0.85)}, 1, Watching())
+    play({tmp_path: study(FAST, SLOW, target=0.85)}, ALONE, Watching())
     assert rows(tmp_path) == [("fast", "0.2", 3), ("slow", "0.1", 3)]
     assert rows(tmp_path, "tried") == [
         ("fast", "0.1", 1),
@@ -174,7 +177,7 @@ def test_rows_in_containers_have_their_runtime_and_their_number_of_seeds(
 ) -> None:
     one = replace(FAST, rates=("0.1",))
     made = study(one, replace(one, on="docker", seeds=1), also=(("fast", "fast"),))
-    play({tmp_path: made}, 1, Watching())
+    play({tmp_path: made}, ALONE, Watching())
     assert rows(tmp_path) == [("fast", "0.1", 3), ("fast", "0.1", 1)]
     virtual, docker = open_study(tmp_path).rows
     assert (virtual.in_containers, docker.in_containers) == (False, True)
@@ -185,31 +188,31 @@ def test_rows_in_containers_have_their_runtime_and_their_number_of_seeds(
 def test_where_none_reaches_the_target_the_best_ends_highest(
     tmp_path: Path, learns: Learns
 ) -> None:
-    play({tmp_path: study(FAST, target=0.95)}, 1, Watching())
+    play({tmp_path: study(FAST, target=0.95)}, ALONE, Watching())
     assert rows(tmp_path) == [("fast", "0.1", 3)]
 
 
 def test_who_borrows_a_rate_is_played_at_both(tmp_path: Path, learns: Learns) -> None:
     learns._curves = {**CURVES, ("slow", "0.2"): (0.1,)}  # type: ignore[dict-item]
-    play({tmp_path: study(FAST, SLOW, target=0.85, also=(("slow", "fast"),))}, 1, Watching())
+    play({tmp_path: study(FAST, SLOW, target=0.85, also=(("slow", "fast"),))}, ALONE, Watching())
     assert rows(tmp_path)[2:] == [("slow", "0.2", 3)]
     assert [row.own for row in open_study(tmp_path).rows] == [True, True, False]
 
 
 def test_nothing_is_played_twice(tmp_path: Path, learns: Learns) -> None:
     once = study(FAST, SLOW, target=0.85)
-    play({tmp_path: once}, 1, Watching())
+    play({tmp_path: once}, ALONE, Watching())
     before = list(learns.played)
-    play({tmp_path: once}, 1, Watching())
+    play({tmp_path: once}, ALONE, Watching())
     assert learns.played == before == list(dict.fromkeys(before))
 
 
 def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -> None:
-    play({tmp_path: study(SLOW, target=0.85)}, 1, Watching())
+    play({tmp_path: study(SLOW, target=0.85)}, ALONE, Watching())
     folder = tmp_path / "points" / learns.played[0]
     text = (folder / "run.jsonl").read_text().replace('"reason":"updates"', '"reason":"diverged"')
     (folder / "run.jsonl").write_text(text)
-    play({tmp_path: study(SLOW, target=0.85)}, 1, Watching())
+    play({tmp_path: study(SLOW, target=0.85)}, ALONE, Watching())
     assert rows(tmp_path) == [("slow", "0.3", 3)]
 
 

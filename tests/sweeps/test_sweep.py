@@ -16,7 +16,14 @@ from emulator.sweeps import Finished, Grid, Point, Standing, sweep
 from emulator.sweeps.point_note import NOTE
 from tests.fakes.installing.doc_blocks import blocks
 from tests.fakes.sweeps.made_up_play import DIVERGES
-from tests.fakes.sweeps.made_up_sweeps import MADE_UP, SCENARIO, Watching, made_up, rates
+from tests.fakes.sweeps.made_up_sweeps import (
+    MADE_UP,
+    SCENARIO,
+    Watching,
+    by_command,
+    made_up,
+    rates,
+)
 from tests.layers import ROOT
 
 
@@ -26,7 +33,7 @@ def test_a_sweep_is_one_folder_and_one_table(
 ) -> None:
     out, view = tmp_path / "out", Watching()
     points = rates(sweep_file, 0.1, DIVERGES)
-    finished = sweep(points, out, 2, view, about={"file": "pair.yaml"}, command=MADE_UP)
+    finished = sweep(points, out, 2, view, about={"file": "pair.yaml"}, start=by_command(MADE_UP))
     assert [item.label for item in finished] == [point.label for point in points]
     assert sorted(view.said) == sorted(item.label for item in finished)
     names = {path.name for path in out.iterdir()}

@@ -149,12 +149,13 @@ import sys
 from pathlib import Path
 from emulator.runs.cancel import Canceled, canceling
 from emulator.sweeps import Grid, sweep
-from tests.fakes.sweeps.made_up_sweeps import Watching
+from tests.fakes.sweeps.made_up_sweeps import Watching, by_command
 
 points = Grid(Path(sys.argv[1]), over=["training.learning_rate=0.1,13,0.2"]).points()
 try:
     with canceling():
-        sweep(points, Path(sys.argv[2]), 1, Watching(), command=[sys.executable, *sys.argv[3:]])
+        start = by_command([sys.executable, *sys.argv[3:]])
+        sweep(points, Path(sys.argv[2]), 1, Watching(), start=start)
 except Canceled:
     sys.exit(130)
 """

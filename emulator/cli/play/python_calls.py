@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...checks.preflight import warnings
-from ...machine.host import Host
 from ...runs.cancel import Canceled, canceling
 from ...runs.conductor import ProgressView
 from ...scenario import Override, Scenario, load
 from ...shaping.features import DELAYS
 from ...sweeps import Axis, Finished, Grid, Quiet, Standing, folder_name, sweep
+from ...sweeps.players import players
 from ...sweeps.preparation import warned
 from ..read.played import Run, Sweep
 from .run import player
@@ -55,7 +55,7 @@ def play_sweep(
     changes: Mapping[str, Any],
     out: Path | None,
     runs: Path,
-    cores: int | None,
+    cores: int | str | None,
     progress: Progress | None,
 ) -> Sweep:
     """Play the grid of `over` and `seeds` as `emulator.sweep` promises."""
@@ -65,9 +65,10 @@ def play_sweep(
     grid = Grid(file, tuple(_assigned(*change) for change in changes.items()), axes, seeds)
     points = grid.points()
     out = out or runs / "sweeps" / folder_name(points)
-    with interruptible():
-        cores, view = cores or Host.here().cores, _SweepSteps(progress)
-        finished = sweep(points, out, cores, view, about=grid.plain(), runs=runs)
+    by = (None, cores) if isinstance(cores, str) else (cores, None)
+    with interruptible(), players(*by) as here:
+        about, view = grid.plain(), _SweepSteps(progress)
+        finished = sweep(points, out, here.cores, view, about=about, runs=runs, start=here.start)
     rows = [point.row for point in finished]
     return Sweep(out, rows, [_run(point.folder) for point in finished], warned(points))
 

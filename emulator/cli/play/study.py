@@ -8,7 +8,7 @@ import click
 
 from ...errors import HostError, suggestion
 from ...runs.folder import RUNS
-from ..options import CORES_OPTION, FORMAT_OPTIONS, Printed, together
+from ..options import FORMAT_OPTIONS, PlayedBy, Printed, played_by, together
 from ..output import console, table
 from ..prepare.completed_words import study_names
 from ..read.analysis_package import analysis
@@ -78,7 +78,7 @@ class _Pages(NamedTuple):
     help="Folder for the runs; several studies get a folder NAME each in it. "
     "runs/studies/NAME if not given, and with --quick runs/studies/NAME-quick.",
 )
-@CORES_OPTION(
+@played_by(
     help="Number of runs to play side by side; the number of cores if not given.",
 )
 @together(
@@ -106,7 +106,7 @@ def study(
     only: tuple[str, ...],
     add: Path | None,
     out: Path | None,
-    cores: int | None,
+    by: PlayedBy,
     pages: _Pages,
 ) -> None:
     """Play the study NAME, a paper's comparison, in virtual time on all cores; or several.
@@ -136,9 +136,10 @@ def study(
     emulate study pulls
     emulate study headline --only ASGD --add mine.yaml
     emulate study headline --out runs/again --docs docs
+    emulate study --all --cluster tcp://scheduler:8786
     emulate study --all --quick --book build/papers.html
     """
-    from ...machine.host import Host
+    from ...sweeps.players import players
     from ...sweeps.studies import STUDIES, play
     from ..watching.sweep_views import shown
 
@@ -150,10 +151,10 @@ def study(
     places = {_place(out, name, len(studies), quick=quick): each for name, each in studies.items()}
     places = _playable(places, every=every)
     rest = f"the same command goes on in {', '.join(map(str, places))}"
-    with shown(console(stderr=True), rest, every=120) as view:
+    with shown(console(stderr=True), rest, every=120) as view, players(*by) as here:
         for place, each in places.items():
             view.progress(f"{each.about}: into {place}")
-        play(places, cores or Host.here().cores, view, runs=RUNS, quick=quick)
+        play(places, here, view, runs=RUNS, quick=quick)
     if pages.docs or pages.book:
         pages.publish(places)
 

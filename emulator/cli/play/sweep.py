@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..options import CORES_OPTION, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SCENARIO, ScenarioFile
+from ..options import (
+    JSON_OPTION,
+    OUT_OPTION,
+    RUNS_OPTION,
+    SCENARIO,
+    PlayedBy,
+    ScenarioFile,
+    played_by,
+)
 from ..output import console, emit, enduring, table, warn
 from ..read.pages import short
 
@@ -48,7 +56,7 @@ _COSTS: dict[str, tuple[str, Callable[[float], str]]] = {
     help="Play each combination with N seeds: the scenario's own seed and the next N - 1.",
 )
 @OUT_OPTION(help="Folder of the sweep; RUNS/sweeps/NAME-DIGEST if not given.")
-@CORES_OPTION(
+@played_by(
     help="Number of points to play at the same time; the number of cores if not given.",
 )
 @click.option(
@@ -65,7 +73,7 @@ def sweep(
     over: tuple[str, ...],
     seeds: int,
     out: Path | None,
-    cores: int | None,
+    by: PlayedBy,
     tensorboard: bool,
     runs: Path,
     as_json: bool,
@@ -88,13 +96,14 @@ def sweep(
         --over server.link.up.rate=50mbit,1gbit --set stop.updates=2000
     emulate sweep lab.yaml \\
         --over 'training.codec={kind: topk, keep: 1%},{kind: dense}' --out build/codecs
+    emulate sweep lab.yaml --seeds 30 --cluster tcp://scheduler:8786
     emulate sweep lab.yaml --seeds 3 --out build/lab --tensorboard
     tensorboard --logdir build/lab/points     a package of its own: pip install tensorboard
     """
     from ...errors import counted
-    from ...machine.host import Host
     from ...sweeps import Grid, folder_name
     from ...sweeps import sweep as play
+    from ...sweeps.players import players
     from ...sweeps.preparation import warned
     from ..watching.sweep_views import shown
     from ..watching.tensorboard_view import SweepEvents, write_events
@@ -102,13 +111,13 @@ def sweep(
     grid = Grid(*file, over, seeds)
     points = grid.points()
     out = out or runs / "sweeps" / folder_name(points)
-    cores = cores or Host.here().cores
     warn(warned(points))
     rest = f"finished points are in {short(out)}; the same command plays the others"
-    with shown(console(stderr=as_json), rest) as view:
+    with shown(console(stderr=as_json), rest) as view, players(*by) as here:
         view.progress(f"{counted(len(points), 'point')} into {short(out)}")
         told = SweepEvents(view) if tensorboard else view
-        finished = play(points, out, cores, told, about=grid.plain(), runs=runs)
+        about = grid.plain()
+        finished = play(points, out, here.cores, told, about=about, runs=runs, start=here.start)
     if tensorboard:  # also for points of an earlier call
         for point in finished:
             write_events(point)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..options import (
-    CORES_OPTION,
     JSON_OPTION,
     ON_OPTION,
     OUT_OPTION,
     RUNS_OPTION,
     SCENARIO,
     SHAPING_OPTION,
+    PlayedBy,
     ScenarioFile,
+    played_by,
 )
 from ..output import console, emit, enduring, table, warn
 from ..read.analysis_package import analysis
@@ -23,6 +24,7 @@ from ..read.pages import drawable, short
 if TYPE_CHECKING:
     from ...scenario import Scenario
     from ...shaping.features import Delay
+    from ...sweeps.players import Players
     from ...sweeps.sweep_folder import SweepFolder
     from ...sweeps.tuning import Tuned
 
@@ -115,7 +117,7 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
 )
 @click.option("--seed", type=int, help="Seed in place of the scenario's.")
 @OUT_OPTION(help="Folder of the probes and results; RUNS/tune/NAME-DIGEST if not given.")
-@CORES_OPTION(
+@played_by(
     help="Number of probes to play at the same time in virtual time; the number of cores if not "
     "given. Changes no result.",
 )
@@ -128,7 +130,7 @@ def tune(
     shaping: "Delay | None",
     seed: int | None,
     out: Path | None,
-    cores: int | None,
+    by: PlayedBy,
     runs: Path,
     as_json: bool,
     **choices: Any,
@@ -159,12 +161,14 @@ def tune(
     emulate tune lab.yaml --baseline fixed-sync --baseline fixed-async
     """
     from ...checks.preflight import warnings
-    from ...machine.host import Host
+    from ...sweeps.players import players
     from ...sweeps.sweep_folder import opened
     from ...sweeps.tuning import TuneOptions, check
     from ..watching.sweep_views import shown
     from .run import player
 
+    if by.cluster and on == "docker":
+        raise click.UsageError("--cluster plays in virtual time: leave --on docker out")
     scenario = file.load() if seed is None else file.load(f"seed={seed}")
     options = TuneOptions(**choices)
     check(scenario, options)
@@ -174,10 +178,14 @@ def tune(
         scenario, options, " ".join(filter(None, (on, shaping)))
     )
     rest = f"finished trials are in {short(out)}; the same command goes on"
-    with shown(console(stderr=as_json), rest) as view, opened(out) as folder:
+    with (
+        shown(console(stderr=as_json), rest) as view,
+        opened(out) as folder,
+        players(*by) as here,
+    ):
         view.progress(f"into {short(out)}")
         trials = play if on == "docker" else None
-        tuned = _play(scenario, options, folder, view, trials, cores or Host.here().cores)
+        tuned = _play(scenario, options, folder, view, trials, here)
     with drawable(out):
         drawn = analysis("pictures.tunings").draw(out / "tuning.json", out / "probes.png")
     files = {"table": out / "table.csv", "figure": drawn, "tuned": tuned.scenario}
@@ -195,14 +203,19 @@ def tune(
 
 
 def _play(
-    scenario: "Scenario", options: Any, folder: "SweepFolder", view: Any, play: Any, cores: int
+    scenario: "Scenario",
+    options: Any,
+    folder: "SweepFolder",
+    view: Any,
+    play: Any,
+    here: "Players",
 ) -> "Tuned":
     """Tune by trials in containers, each of them a call of `play`; None: in virtual time."""
     from ...sweeps.tuning import tune as tuned
     from ...sweeps.tuning.trial_players import ContainerTrials, VirtualTrials
 
     if play is None:
-        return tuned(scenario, options, folder, VirtualTrials(folder, cores, view), view)
+        return tuned(scenario, options, folder, VirtualTrials(folder, here, view), view)
     return tuned(scenario, options, folder, ContainerTrials(folder, view, play), view)
 
 

@@ -1,5 +1,7 @@
 """Data sets, and their split over devices; `emulate data` fetches them."""
 
+from pathlib import Path
+
 from . import catalog, store
 from .catalog import DATASETS, SENTENCES, Description, find
 from .own import OwnDataset
@@ -13,6 +15,7 @@ __all__ = [
     "OwnDataset",
     "describe",
     "find",
+    "folder",
     "load",
 ]
 
@@ -39,3 +42,13 @@ def load(dataset: str | OwnDataset) -> Dataset:
     from .own import kept_data
 
     return kept_data.load(dataset)
+
+
+def folder(dataset: str | OwnDataset) -> Path:
+    """Return the folder of the cache that holds `dataset`, a name or a resolved data set of one's
+    own."""
+    if isinstance(dataset, str):
+        return store.folder(dataset)
+    from .own import kept_data
+
+    return kept_data.folder_of(dataset)

@@ -18,6 +18,7 @@ from ...log.records import EvaluationRecord, StopRecord
 from ...runs.results import write_json
 from .. import Finished, Point, SweepView
 from ..deciding_code import Code, code_of, deciding_code
+from ..players import Players
 from ..point_note import NOTE as POINT_NOTE
 from ..point_note import DamagedError, read_note
 from ..pool import play_batches
@@ -41,7 +42,7 @@ _LAST = 4
 
 def play(
     studies: Mapping[Path, Study],
-    cores: int,
+    by: Players,
     view: SweepView,
     *,
     runs: Path | None = None,
@@ -62,10 +63,11 @@ def play(
         if batch.out.exists():
             take(batch.out)
             (batch.out / NOTE).unlink(missing_ok=True)  # its runs may be played anew
-    play_batches(batches, cores, view, runs=runs)
+    play_batches(batches, by.cores, view, runs=runs, start=by.start)
     for batch in batches:
         batch.plan(view)
-        write_json(batch.out / NOTE, {**batch.note(), "quick": quick, "played": played_by(cores)})
+        played = played_by(by.cores)
+        write_json(batch.out / NOTE, {**batch.note(), "quick": quick, "played": played})
 
 
 def points_played(study: Study, out: Path) -> tuple[int, int]:

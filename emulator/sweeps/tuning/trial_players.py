@@ -17,8 +17,9 @@ from ...scenario.model import EvaluateSection, StopSection
 from ...synchronization import ComputeGroups
 from ...units import Seconds
 from ...world.stop_conditions import SCORED
+from ..players import Players
 from ..point import Point
-from ..point_process import EVERY, PLAYERS, PointTask, Process, heard
+from ..point_process import EVERY, Playing, PointTask, heard
 from ..pool import Standing
 from ..preparation import prepare
 from ..sweep_folder import SweepFolder
@@ -50,16 +51,11 @@ class TrialPlayer(Protocol):
 
 
 class VirtualTrials:
-    """Plays trials in virtual time, each in a process on one core."""
+    """Plays trials in virtual time, each on one core, of this machine or of a cluster."""
 
-    def __init__(
-        self,
-        folder: SweepFolder,
-        cores: int,
-        view: TrialView,
-        command: Sequence[str] = PLAYERS["virtual"],
-    ) -> None:
-        self._folder, self._cores, self._view, self._command = folder, cores, view, command
+    def __init__(self, folder: SweepFolder, here: Players, view: TrialView) -> None:
+        self._folder, self._view = folder, view
+        self._players, self._cores = here
 
     def play(
         self, points: Sequence[Point], keep: Keep, skip: Skip
@@ -70,7 +66,7 @@ class VirtualTrials:
         result.
         """
         waiting = list(zip(points, prepare(points, self._view.progress), strict=True))
-        playing: dict[str, Process] = {}
+        playing: dict[str, Playing] = {}
         done: dict[str, dict[str, Any]] = {}
         try:
             for turn, point in enumerate(points):
@@ -88,18 +84,18 @@ class VirtualTrials:
                 process.end()
 
     def _start(
-        self, waiting: list[tuple[Point, Scenario]], playing: dict[str, Process], skip: Skip
+        self, waiting: list[tuple[Point, Scenario]], playing: dict[str, Playing], skip: Skip
     ) -> list[tuple[Point, Scenario]]:
         """Start processes while cores are free; return the points that still wait."""
         while waiting and len(playing) < self._cores:
             (point, scenario), *waiting = waiting
             if not skip(point):
                 task = PointTask(point, scenario, self._folder.scratch())
-                playing[point.label] = Process([task], self._command)
+                playing[point.label] = self._players([task])
         return waiting
 
     def _hear(
-        self, playing: dict[str, Process], done: dict[str, dict[str, Any]], keep: Keep
+        self, playing: dict[str, Playing], done: dict[str, dict[str, Any]], keep: Keep
     ) -> None:
         """Read the reports that have arrived, keep the results, and forget ended processes."""
         ready = heard(playing.values())
@@ -111,7 +107,7 @@ class VirtualTrials:
                     process.end()
                     del playing[label]
 
-    def _tell(self, total: int, finished: int, playing: dict[str, Process]) -> None:
+    def _tell(self, total: int, finished: int, playing: dict[str, Playing]) -> None:
         states = tuple(
             (label, process.step or f"{process.share:.0%}") for label, process in playing.items()
         )

@@ -16,7 +16,7 @@ from emulator.runs.folder import folders
 from emulator.sweeps import Finished, Standing, sweep
 from tests.fakes.both_ways import one_sided, one_sided_keys
 from tests.fakes.sweeps.made_up_play import HANGS
-from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching
+from tests.fakes.sweeps.made_up_sweeps import MADE_UP, Watching, by_command
 from tests.fakes.typed_commands import Emulate
 
 
@@ -24,7 +24,7 @@ def typed(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object) -> 
     from emulator import sweeps as package
 
     def in_no_time(points: Any, out: Path, cores: int, view: Any, **about: Any) -> list[Finished]:
-        return sweep(points, out, cores, view, **about, command=MADE_UP)
+        return sweep(points, out, cores, view, **about, start=by_command(MADE_UP))
 
     with monkeypatch.context() as patched:
         patched.setattr(package, "sweep", in_no_time)

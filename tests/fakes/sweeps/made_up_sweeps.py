@@ -1,9 +1,11 @@
 """Sweeps whose points are played in no time, by `made_up_play`."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from emulator.sweeps import Finished, Grid, Point, Standing, sweep
+from emulator.sweeps.point_process import Process, Start
 
 MADE_UP = (sys.executable, "-m", "tests.fakes.sweeps.made_up_play")
 
@@ -16,6 +18,11 @@ virtual: {learner: none, step: 10ms, boot: 1s}
 devices:
   - {name: near, count: 2, link: {up: {rate: 1mbit}}}
 """
+
+
+def by_command(command: Sequence[str]) -> Start:
+    """Return a function that has points played by `command`, whatever their runtime."""
+    return lambda tasks: Process(tasks, command)
 
 
 class Watching:
@@ -41,7 +48,7 @@ class Watching:
 def made_up(
     points: list[Point], out: Path, cores: int = 2, view: Watching | None = None
 ) -> list[Finished]:
-    return sweep(points, out, cores, view or Watching(), command=MADE_UP)
+    return sweep(points, out, cores, view or Watching(), start=by_command(MADE_UP))
 
 
 def rates(file: Path, *values: float, seeds: int = 1) -> list[Point]:

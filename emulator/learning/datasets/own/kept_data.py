@@ -69,7 +69,7 @@ def resolved(own: OwnDataset, *, again: bool = False) -> OwnDataset:
         mistakes.require_none()
     damage = "asked for" if again else _damage(found)
     if damage:
-        folder = _folder(found)
+        folder = folder_of(found)
         if folder.exists() and not again:
             made_again(folder, damage)
         _keep(found, checked(found, _read(found)))
@@ -133,7 +133,7 @@ def _read(own: OwnDataset) -> ReadData:
 # -- the cache -----------------------------------------------------------------------------------
 
 
-def _folder(own: OwnDataset) -> Path:
+def folder_of(own: OwnDataset) -> Path:
     """Return the folder of `own` in the cache; it depends on the content, not on its place."""
     options = {key: value for key, value in plain(own).items() if key not in ("file", "test_file")}
     function = own.name.rpartition(":")[2] if own.format == "function" else None
@@ -144,7 +144,7 @@ def _folder(own: OwnDataset) -> Path:
 
 def _keep(own: OwnDataset, data: CheckedData) -> None:
     """Write `data` into the cache in one step. Raises DataError."""
-    folder = _folder(own)
+    folder = folder_of(own)
     arrays = {
         "train-inputs": data.train.inputs,
         "train-labels": data.train.labels,
@@ -182,7 +182,7 @@ def _keep(own: OwnDataset, data: CheckedData) -> None:
 
 def _kept(own: OwnDataset) -> _Kept:
     """Return the description of `own` in the cache. Raises DataError if it is missing."""
-    folder = _folder(own)
+    folder = folder_of(own)
     try:
         about: dict[str, Any] = json.loads((folder / _ABOUT).read_bytes())
         task = Task(**{**about["task"], "shape": tuple(about["task"]["shape"])})
@@ -212,13 +212,13 @@ def _array(own: OwnDataset, name: str, digest: str) -> Array:
     """Return the array `name`, mapped. Raises DataError unless it has the SHA-256 `digest`."""
     array = _mapped(own, name)
     if _digest(array) != digest:
-        path = _folder(own) / f"{name}.npy"
+        path = folder_of(own) / f"{name}.npy"
         raise DataError(f"{path} is damaged: remove its folder, and run `emulate data {own.file}`")
     return array
 
 
 def _mapped(own: OwnDataset, name: str) -> Array:
-    path = _folder(own) / f"{name}.npy"
+    path = folder_of(own) / f"{name}.npy"
     try:
         return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except (OSError, ValueError, EOFError) as error:
