@@ -171,6 +171,15 @@ OTHERS = [
                 "emulate study --all --quick",
             ),
             HOURS,
+        )
+        | dict.fromkeys(
+            (
+                "emulate cluster up --local 3 --dask",
+                "emulate sweep lab.yaml --over training.learning_rate=0.03,0.1 --seeds 4 "
+                "--cluster tcp://127.0.0.1:PORT",
+                "emulate cluster down",
+            ),
+            "tests/sweeps/cluster has one for all of its tests",
         ),
     ),
     PlayedPage("calibration.md", quickstart),
