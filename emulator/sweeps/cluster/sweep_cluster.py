@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ...errors import EmulatorError, HostError
 from ...learning import datasets
@@ -45,7 +46,7 @@ class Cluster:
     def __init__(self, client: Any, address: str) -> None:
         self._client = client
         self._topic = f"emulate-{client.id}"
-        self._playing: dict[str, RemotePoints] = {}
+        self._playing = WeakValueDictionary[str, RemotePoints]()
         self._supplied: dict[str, set[str]] = {}  # workers by each folder that they have
         self._compare(address)
         client.subscribe_topic(self._topic, self._hear)

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, TypeAlias
 from ...errors import EmulatorError
 from ...machine.cache import cache
 from ...machine.installed import versions
-from ...scenario import load
 from ..deciding_code import Code, deciding_code
 from ..point import Point
 from ..point_process import PLAYERS, SCENARIO, PointTask, Process, heard
@@ -42,8 +41,8 @@ class Failed(NamedTuple):
     """The error that ended a point."""
 
     kind: str
+    """Name of its class in `emulator.errors`."""
     message: str
-    notes: Sequence[str]
 
 
 def facts() -> dict[str, str | None]:
@@ -80,7 +79,7 @@ def play(points: Sequence[Files], code: Code, topic: str) -> list[BroughtHome] |
     worker = get_worker()
     key = worker.get_current_task()
     if deciding_code() != code:
-        return Failed("EmulatorError", f"{worker.address} has other code than this machine", ())
+        return Failed("EmulatorError", f"{worker.address} has other code than this machine")
     with tempfile.TemporaryDirectory(prefix="emulate-points-") as folder:
         scratch = [Path(folder, str(number)) for number in range(len(points))]
         try:
@@ -92,10 +91,7 @@ def play(points: Sequence[Files], code: Code, topic: str) -> list[BroughtHome] |
         try:
             while not process.over:
                 for _ in heard([process]):
-                    for point, run, found in process.hear():
-                        place = str(scratch[len(played)])
-                        played.append(BroughtHome(run.name, _packed(run), found, place))
-                        del point
+                    played += [_brought(*each) for each in process.hear()]
                 here = worker.state.tasks.get(key)
                 if here is None or here.state != "executing":  # the client has gone
                     break
@@ -108,6 +104,13 @@ def play(points: Sequence[Files], code: Code, topic: str) -> list[BroughtHome] |
         return played
 
 
+class _Written(PointTask):
+    """A task whose files are there."""
+
+    def write(self) -> None:
+        pass
+
+
 def _task(scratch: Path, files: Files) -> PointTask:
     """Write the `files` of a point into the new folder `scratch`; return the task to play it."""
     for name, content in files.items():
@@ -116,8 +119,13 @@ def _task(scratch: Path, files: Files) -> PointTask:
         if name == SCENARIO:
             content = content.replace(PLACE.encode(), str(scratch).encode())
         file.write_bytes(content)
-    scenario = load(scratch / SCENARIO)
-    return PointTask(Point("a point", scenario), scenario, scratch)
+    unread: Any = None  # only the process runs code of the scenario's files
+    return _Written(Point("a point", unread), unread, scratch)
+
+
+def _brought(point: Point, folder: Path, found: dict[str, Any]) -> BroughtHome:
+    """Return what goes home of a played `point`: its run's `folder` and facts."""
+    return BroughtHome(folder.name, _packed(folder), found, str(folder.parents[1]))
 
 
 def _packed(folder: Path) -> bytes:
@@ -135,4 +143,4 @@ def unpacked(archive: bytes, place: Path) -> None:
 
 
 def _failed(error: EmulatorError) -> Failed:
-    return Failed(type(error).__name__, str(error), getattr(error, "__notes__", ()))
+    return Failed(type(error).__name__, str(error))
