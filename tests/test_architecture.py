@@ -295,6 +295,7 @@ def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _top_level(node.body)
 
 
+@pytest.mark.slow
 def test_no_test_imports_another_test() -> None:
     """What tests share is a module with a subject of its own, beside its users or in tests/fakes.
 

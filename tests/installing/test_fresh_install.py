@@ -50,6 +50,7 @@ def test_every_dependency_has_a_lowest_version_that_has_been_used() -> None:
     assert not {name for name, lowest in RUNS.items() if declared[name] < lowest}
 
 
+@pytest.mark.slow
 def test_every_imported_package_is_declared_and_every_declared_one_is_imported() -> None:
     analysis = sorted((ROOT / "analysis").rglob("*.py"))
     tops = {name.split(".")[0] for path in [*FILES, *analysis] for name in imports(path)}

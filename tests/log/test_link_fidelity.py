@@ -181,6 +181,7 @@ LOSSES = {
 RARE = {"0.1 %": 1e-3, "0.05 %": 5e-4, "0.01 %": 1e-4, "0.4 %": 4e-3, **LOSSES}
 
 
+@pytest.mark.mostly_slow(quick=1)
 @pytest.mark.parametrize("loss", RARE.values(), ids=RARE)
 def test_a_link_that_loses_nothing_or_twice_as_much_misses_the_loss_of_any_preset(
     loss: float,

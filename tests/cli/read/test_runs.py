@@ -203,6 +203,7 @@ for size in range(10):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["model", "checkpoint"])
 def test_a_run_whose_model_a_slow_disk_takes_has_time_to_stop(
     name: str, emulate: Emulate, runs: Path, monkeypatch: pytest.MonkeyPatch

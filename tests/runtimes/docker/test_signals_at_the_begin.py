@@ -125,6 +125,7 @@ STAGES = [
 ]
 
 
+@pytest.mark.mostly_slow(quick=2)
 @pytest.mark.parametrize(("number", "step", "node"), STAGES)
 def test_a_signal_ends_the_making_behind_the_calls_in_hand(
     tmp_path: Path, number: signal.Signals, step: str, node: str
