@@ -17,6 +17,8 @@ SERVER = "server"
 
 ESTABLISHED = "01"
 """State of an open connection in /proc/net/tcp."""
+CONNECTED = "03"
+"""The same in /proc/net/unix, of a connection to the engine for example."""
 
 
 class Sample(NamedTuple):
@@ -28,7 +30,7 @@ class Sample(NamedTuple):
     descriptors: int
     """Open descriptors, but for those of connections."""
     connections: int
-    """TCP connections."""
+    """TCP connections, and those of Unix sockets."""
     process: int = 0
 
 
@@ -56,9 +58,13 @@ def _anonymous(process: int) -> int:
 
 def _established(process: int) -> set[str]:
     """Return the connections in the network of `process`, as its descriptors are linked to them."""
-    lines = Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]
-    rows = (line.split() for line in lines)
-    return {f"socket:[{row[9]}]" for row in rows if row[3] == ESTABLISHED}
+    places = {"tcp": (3, ESTABLISHED, 9), "unix": (5, CONNECTED, 6)}
+    return {
+        f"socket:[{row[inode]}]"
+        for table, (state, wanted, inode) in places.items()
+        for row in map(str.split, Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:])
+        if row[state] == wanted
+    }
 
 
 Find = Callable[[], int]
