@@ -134,9 +134,14 @@ def test_a_box_without_descriptors_refuses_in_words_and_rests() -> None:
             assert _refusal(peer).endswith("a is not attached")
 
 
-def test_a_box_raises_its_limit_of_open_files(box: PacketBox) -> None:
-    soft, hard = resource.prlimit(box.process.pid, resource.RLIMIT_NOFILE)
-    assert soft == hard
+def test_a_box_raises_its_limit_of_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with packet_box() as box:
+            assert resource.prlimit(box.process.pid, resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _refusal(peer: socket.socket) -> str:
