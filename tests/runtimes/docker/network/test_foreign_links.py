@@ -172,6 +172,7 @@ def test_nobody_holds_the_messages_of_a_foreign_container(
         ("HostConfig", {"NetworkMode": "host"}, "network is host"),
         ("HostConfig", {"NetworkMode": "container:1"}, "network is container:1"),
         ("NetworkSettings", {"Networks": {"a": {}, "b": {}}}, "2 networks .a, b."),
+        ("NetworkSettings", {"Networks": {"a": {"GlobalIPv6Address": "fd00::2"}}}, "with IPv6"),
     ],
 )
 def test_a_container_that_no_link_fits(
