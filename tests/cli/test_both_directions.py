@@ -63,6 +63,10 @@ def test_the_last_lines_the_list_the_log_and_the_comparison(
     listed = emulate("list").out
     assert one_sided(listed) == []
     assert one_sided_keys(emulate("list", "--json").json) == []
+    (entry,) = emulate("list", "--json").json
+    pushed, pulled = summary(tiny)["push_bytes"]["total"], summary(tiny)["pull_bytes"]
+    ways = entry["push_bytes"], entry["pull_bytes"], entry["both_bytes"]
+    assert ways == (pushed, pulled, pushed + pulled)
     scored = [line for line in emulate("logs", "tiny").out.splitlines() if "accuracy" in line]
     assert scored
     assert [line for line in scored if one_sided(line) or not PUSHED.search(line)] == []

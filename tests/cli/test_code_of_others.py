@@ -153,8 +153,10 @@ def test_mistakes_behind_a_removed_fault_keep_their_lines(emulate: Emulate, lab:
     assert said.code == 2 and said.err.startswith("lab.yaml:8: faults[1].nodes"), said.err
 
 
-def _played(emulate: Emulate, lab: Path) -> Path:
+def _played(emulate: Emulate, lab: Path, figures: str = "") -> Path:
     shutil.copy(ROOT / "scenarios" / "own" / "figures.py", lab / "figures.py")
+    if figures:
+        (lab / "figures.py").write_text(figures)
     (lab / "lab.yaml").write_text(LAB + "report: {figures: [./figures.py:LossByDevice]}\n")
     with digits():
         said = emulate("run", "lab.yaml", "--on", "virtual", "--no-report")
@@ -164,11 +166,15 @@ def _played(emulate: Emulate, lab: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_report_runs_no_file_that_has_changed(emulate: Emulate, lab: Path) -> None:
-    figures = (ROOT / "scenarios" / "own" / "figures.py").read_text()
-    run = _played(emulate, lab)
-    kept = run / "plugins" / "figures.py"
+    figures = (ROOT / "scenarios" / "own" / "figures.py").read_text() + "import beside\n"
+    (lab / "beside.py").touch()
+    run = _played(emulate, lab, figures)
+    kept, beside = (run / "plugins" / name for name in ("figures.py", "beside.py"))
+    assert emulate("report", "lab").code == 0
+    (run / "report.html").unlink()
     changes = {
-        "changed": lambda: kept.write_text(EVIL + figures),
+        "a module beside it": lambda: beside.write_text(EVIL),
+        "changed": lambda: (beside.write_text(""), kept.write_text(EVIL + figures)),
         "another file": lambda: (
             kept.write_text(figures),
             (run / "other.py").write_text(EVIL),

@@ -47,6 +47,15 @@ def session(place: Path, text: str, *options: str) -> subprocess.CompletedProces
     return subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.parametrize("target", ["test", "test-all"])
+def test_each_lane_of_the_gate_is_strict(target: str) -> None:
+    command = ["make", "--dry-run", target]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    lanes = [line for line in done.stdout.splitlines() if "bin/pytest" in line]
+    assert lanes
+    assert [line for line in lanes if "--strict-skips" not in line] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "in workers"])
 def test_a_skip_that_nothing_allows_fails_the_session(

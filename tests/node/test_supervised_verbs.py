@@ -213,6 +213,20 @@ for lasts in (60.0, 90.0, None, 60.0):
     assert second["lasts"] is None
 
 
+def test_a_planned_fault_under_another_of_its_verb_is_reported_with_its_time(make: Make) -> None:
+    """It begins nothing, and the run's log would have no trace of a fault of the timeline."""
+    container = make(part=BORN)
+    container.hear("ready")
+    container.tell("sever", fault="energy")  # of a battery: in no timeline
+    container.tell("sever", fault="partition", planned=5.0)
+    container.tell("mend", fault="partition", planned=9.0)  # no fault begins
+    container.tell("mend", fault="energy")
+    reports = container.hear_all("mend")
+    (overlap,) = [each for each in reports if each["what"] == "overlap"]
+    told = overlap["fault"], overlap["verb"], overlap["planned"]
+    assert told == ("partition", "sever", 5.0)
+
+
 def test_sigterm_between_two_ends_that_are_due_drops_the_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -3,6 +3,7 @@
 Here it runs as a plain child of the test, told and heard over its real pipes.
 """
 
+import resource
 import selectors
 import shutil
 import time
@@ -42,6 +43,18 @@ def test_a_kernel_that_refuses_is_told_of(make: Make) -> None:
     code, heard = container.end()
     assert code == 1
     assert [(r["what"], r["detail"]) for r in heard] == [("failed", "far: tc refused: refuse")]
+
+
+def test_a_part_may_open_as_many_files_as_its_container_allows(make: Make) -> None:
+    """Engines begin containers with as few as 1,024, and a server needs two for each device."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        container = make(part=BORN)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    container.hear("ready")
+    assert resource.prlimit(born(container, 0), resource.RLIMIT_NOFILE) == (hard, hard)
 
 
 @pytest.mark.slow

@@ -32,8 +32,10 @@ def another(path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout
         assert process.stdout.readline() == b"runs\n"
-        yield process
-        process.kill()
+        try:
+            yield process
+        finally:  # it may wait for a lock that a failed test still holds
+            process.kill()
 
 
 def alone(path: Path) -> AbstractContextManager[None]:

@@ -98,6 +98,13 @@ def test_a_run_whose_conductor_was_killed(folder: RunFolder) -> None:
     assert folder.records.stat().st_mtime_ns == before
 
 
+def test_a_run_that_was_resumed_meanwhile_is_left_alone(folder: RunFolder) -> None:
+    """The caller has looked before, when nobody conducted the run."""
+    with folder.taken(), pytest.raises(EmulatorError, match=r"is running \(process \d+\)"):
+        results.recover(folder.path)
+    assert folder.work.exists() and folder.server.exists() and not folder.records.exists()
+
+
 def test_a_run_that_can_be_resumed_keeps_the_files_of_its_nodes(folder: RunFolder) -> None:
     state = folder.server / "durable" / "state-0.npz"
     state.parent.mkdir()

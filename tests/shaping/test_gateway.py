@@ -51,6 +51,15 @@ def test_each_member_has_a_queue_and_a_share_and_may_have_the_whole_rate() -> No
     )
 
 
+def test_a_share_is_a_rate_that_can_be_played() -> None:
+    """An equal share of a slow line, or of a dilated one, may be less."""
+    slow = SharedLink(SharedSide(Rate(150)), SharedSide(Rate(300)))
+    shares = [
+        line.split(" rate ")[1].split()[0] for line in lines(slow, HTB) if ":1 classid" in line
+    ]
+    assert shares == ["150bit", "150bit", "100bit", "100bit"]
+
+
 def test_without_tbf_nothing_is_cut_and_without_htb_all_share_one_queue() -> None:
     whole = lines(SHARED, Backend(rate="htb", shared="htb"))
     assert not [each for each in whole if "tbf" in each]

@@ -3,14 +3,17 @@
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.shaping import access, tc
 from emulator.shaping.backend import Backend
-from emulator.shaping.playable_link import dilated, dilated_side
+from emulator.shaping.playable_link import SLOWEST, dilated, dilated_side, out_of_bounds
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
+from emulator.world.links.link_course import OUTAGE
+from emulator.world.links.reshaping import reshaped
 
 ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001), Seconds(0.01)),
@@ -75,6 +78,18 @@ def test_packets_are_as_long(dilation: float, rate: float) -> None:
 
 def _text(link: Link) -> str:
     return "\n".join(map(str, access.shape(link, NETEM)))
+
+
+@pytest.mark.parametrize("dilation", [1, 2, 1000])
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_an_outage_can_be_played_under_a_fault_and_a_dilation(
+    factor: float, dilation: float
+) -> None:
+    """A box that refuses a rate ends the run, which may be hours old when a trace comes there."""
+    link = reshaped(Link(up=Side(OUTAGE), down=Side(Rate(8e6))), {"rate": factor})
+    slow = dilated(link, dilation)
+    assert [*out_of_bounds(slow.up), *out_of_bounds(slow.down)] == []
+    assert (slow.up.rate, slow.down.rate) == (SLOWEST, factor * 8e6 / dilation)
 
 
 def test_a_side_without_a_rate_or_shape_stays_one() -> None:

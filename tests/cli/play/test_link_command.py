@@ -1,9 +1,16 @@
 """`emulate link`: the keys that it reads, and what it refuses before it looks for an engine."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from emulator.cli.play.foreign_link import read_link
 from emulator.errors import ScenarioError
+from emulator.runtimes.docker.engine import client
+from emulator.runtimes.docker.engine.cleanup import Removed
+from emulator.runtimes.docker.images import node_image
+from emulator.runtimes.docker.network import foreign_links, link_removal
+from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
 from emulator.world.links.link import Link, Side
 from tests.fakes.typed_commands import Emulate
@@ -67,3 +74,44 @@ def test_what_is_wrong_is_said_first(
     assert result.code == code
     assert message in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("limit", "warns"), [(3, "link.up.limit: 3 packets are fewer than the 42 under way"), (50, "")]
+)
+def test_a_limit_that_drops_what_is_under_way_is_named(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch, limit: int, warns: str
+) -> None:
+    monkeypatch.setattr(client, "connect", lambda: None)
+    monkeypatch.setattr(node_image, "require", lambda engine: SimpleNamespace(id="image"))
+    monkeypatch.setattr(foreign_links, "put_behind", lambda *given: Backend())
+    done = emulate("link", "web", "--up", f"{{rate: 10mbit, delay: 50ms, limit: {limit}}}")
+    assert (done.code, "web is behind it" in done.out) == (0, True)
+    assert warns in done.err if warns else not done.err
+
+
+@pytest.mark.parametrize(
+    ("lost", "left", "code", "out", "err"),
+    [
+        ("", (), 0, "link: web has its own network back\n", ""),
+        ("", ("web has not got its network back",), 1, "", "emulate: web has not got its network"),
+        ("does not run", (), 0, "link: web does not run: what was left of its link is removed", ""),
+    ],
+)
+def test_what_became_of_a_removed_link_is_said(
+    emulate: Emulate,
+    monkeypatch: pytest.MonkeyPatch,
+    lost: str,
+    left: tuple[str, ...],
+    code: int,
+    out: str,
+    err: str,
+) -> None:
+    monkeypatch.setattr(client, "connect", lambda: None)
+    monkeypatch.setattr(link_removal, "linked", lambda engine, container: "run")
+    monkeypatch.setattr(link_removal, "departure", lambda engine, run: lost)
+    monkeypatch.setattr(link_removal, "remove_link", lambda engine, run: Removed(left=left))
+    done = emulate("link", "web", "--remove")
+    assert done.code == code
+    assert done.out.startswith(out) if out else not done.out
+    assert done.err.startswith(err) if err else not done.err

@@ -140,6 +140,21 @@ def test_a_link_that_halves_its_rate_shows_in_the_next_plan(direction: str) -> N
     assert getattr(after, other) == pytest.approx(getattr(before, other), rel=0.05)
 
 
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_no_rate_above_the_links_own_is_planned_with(direction: str) -> None:
+    """A link that seems twice as fast as its scenario has it was measured wrong."""
+    link = getattr(COSTS, direction)
+    prior = replace(COSTS, least_down=COSTS.down.pace, least_up=COSTS.up.pace)
+    played = planned_device(prior=prior)
+    played.costs = replace(COSTS, **{direction: replace(link, pace=link.pace / 2)})
+    played.iterate(2 * EVERY)
+    plan = played.reports.plans[-1]
+    assert len(played.reports.plans) > 1
+    assert (plan.down_rate, plan.up_rate) == pytest.approx(
+        (COSTS.down.rate, COSTS.up.rate), rel=0.01
+    )
+
+
 def test_a_processor_that_slows_shows_in_the_next_plan() -> None:
     played = planned_device(noise=factors("slows", 0.02))
     played.iterate(2 * EVERY)

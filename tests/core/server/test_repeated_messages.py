@@ -110,6 +110,21 @@ def test_all_repetitions_are_on_record(name: str) -> None:
     assert sum(record.get("count", 1) for record in told) == len(messages)
 
 
+def test_a_version_that_diverges_again_is_refused_and_counted() -> None:
+    """The model may be pulled anew in between; only refusals bring a device into quarantine."""
+    world = World(pause=PAUSE)
+    world.begin()
+    for _ in range(100):
+        world.pull("a")
+        world.server.handle("a", Diverged("a", 0), 110.0)
+    world.server.end("canceled", 111.0)
+    assert [record["version"] for record in world.said("diverged")] == [0]
+    refused = world.said("refused")
+    assert {record["reason"] for record in refused} == {"version 0 has diverged again"}
+    assert sum(record.get("count", 1) for record in refused) == 99
+    assert len(refused) < 10
+
+
 def test_boots_in_quick_succession_are_on_record_and_no_refusals() -> None:
     world = World(pause=PAUSE)
     world.begin()

@@ -139,14 +139,18 @@ def measurer(tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch) -> Mea
     monkeypatch.setattr(resume_containers, "node_image", image)
     monkeypatch.setattr(resume_containers.export, "ready", lambda *of: tmp_path)
     how = "its container ended, exit code"
-    monkeypatch.setattr(
-        Exits, "container", lambda self, node: Exit(made.code, "", f"{how} {made.code}")
-    )
+
+    def container(self: Exits, node: str) -> Exit:
+        assert self._ids == {node: ID}  # an evaluator before this one had the same name
+        return Exit(made.code, "", f"{how} {made.code}")
+
+    monkeypatch.setattr(Exits, "container", container)
     return made
 
 
+ID = "1"
 ENGINE: Any = SimpleNamespace(
-    containers=SimpleNamespace(create=lambda **options: SimpleNamespace(id="1", start=lambda: None))
+    containers=SimpleNamespace(create=lambda **options: SimpleNamespace(id=ID, start=lambda: None))
 )
 
 

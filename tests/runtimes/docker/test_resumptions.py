@@ -1,5 +1,7 @@
 """What a resumption in containers does with the schedule, and what it cannot resume."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from emulator.errors import EmulatorError, HostError
@@ -91,6 +93,30 @@ def test_links_are_shaped_as_asked_or_as_before(asked, began, used, tmp_path, mo
     with pytest.raises(HostError):
         resume(dead, Quiet(), shaping=asked)
     assert means == [used]
+
+
+@pytest.mark.parametrize("over", [True, False])
+def test_a_signal_does_not_cancel_a_run_that_was_over(over, tmp_path, monkeypatch):
+    (tmp_path / "server").mkdir()
+    told = []
+
+    def conducting(ready, session, view, *, was_over=False):
+        told.append(was_over)
+        raise HostError("not here")
+
+    replaced = {
+        "_checked": lambda dead: SimpleNamespace(over=over),
+        "_shaping": lambda folder: None,
+        "_cleared": lambda folder: 1,
+        "get_ready": lambda *given: SimpleNamespace(client=None),
+        "clean_up": lambda *given: None,
+        "conducting": conducting,
+    }
+    for name, value in replaced.items():
+        monkeypatch.setattr(resume_containers, name, value)
+    with pytest.raises(HostError):
+        resume(DeadRun(RunFolder(tmp_path, "abc"), "docker", small(), ()), Quiet())
+    assert told == [over]
 
 
 class Quiet:

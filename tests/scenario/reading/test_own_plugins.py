@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from emulator import plugins
+from emulator.checks import own_parts
 from emulator.checks.own_parts import missing_imports, unfit_plugins
 from emulator.checks.training import unguarded_quarantine
 from emulator.errors import ScenarioError
@@ -272,6 +273,19 @@ def test_imports_that_the_image_lacks_are_refused_before_a_run(
         errors = [str(error) for error in missing_imports(scenario)]
     assert len(errors) == (says is not None)
     assert says is None or errors[0].startswith(says)
+
+
+def test_syntax_is_that_of_the_containers_python_not_of_this_one(
+    lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This host's Python may know more syntax than theirs, here more than 3.9 did."""
+    monkeypatch.setattr(own_parts, "PYTHON", (3, 9))
+    scenario = load(written(lab, "{kind: ./own.py:Mine, keep: 5%}"))
+    name = f"{lab}/own.py:Mine"
+    code = b"match 1:\n    case 1:\n        pass\n"
+    with patch.dict(own_class._CONTENTS, {name: {**own_class.contents(name), "own.py": code}}):
+        (error,) = map(str, missing_imports(scenario))
+    assert error.startswith("own.py:")
 
 
 def test_a_changed_file_makes_another_point_of_a_sweep(lab: Path) -> None:

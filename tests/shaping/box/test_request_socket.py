@@ -134,9 +134,27 @@ def test_a_box_without_descriptors_refuses_in_words_and_rests() -> None:
             assert _refusal(peer).endswith("a is not attached")
 
 
-def test_a_box_raises_its_limit_of_open_files(box: PacketBox) -> None:
-    soft, hard = resource.prlimit(box.process.pid, resource.RLIMIT_NOFILE)
-    assert soft == hard
+def test_a_box_that_had_no_descriptor_left_accepts_again_within_a_second() -> None:
+    """Others on the host may have used them all up, so that there is none to refuse with."""
+    with packet_box("--report-every", "0.1") as box:
+        soft, hard = resource.prlimit(box.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(box.process.pid, resource.RLIMIT_NOFILE, (3, hard))
+        with connect(box.path) as peer:
+            for _ in range(3):
+                box.line("lateness")
+            resource.prlimit(box.process.pid, resource.RLIMIT_NOFILE, (soft, hard))
+            peer.settimeout(5.0)
+            assert "a is not attached" in _ask(peer, encode("report", "a"))["error"]
+
+
+def test_a_box_raises_its_limit_of_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        with packet_box() as box:
+            assert resource.prlimit(box.process.pid, resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _refusal(peer: socket.socket) -> str:

@@ -44,6 +44,19 @@ def test_the_cold_start_goes_from_one_group_to_all() -> None:
     ]
 
 
+def test_final_runs_are_compared_by_their_scores() -> None:
+    """Half of the time of a final run is a small part of its updates where groups are many."""
+    best = dict.fromkeys(LINEAR, (0.01, 0.3)) | {1: (0.01, 0.9)}
+    halves = {1: 8.0, 2: 4.0, 4: 2.0, 8: 1.0}
+    state, _, decisions = drive(
+        best_at(best), LINEAR, halves=lambda trial: halves[trial.setting.groups]
+    )
+    assert state.cold is not None
+    assert state.cold.chosen.groups == 1
+    scores = "g=1 0.1010, g=2 0.1020, g=4 0.1040, g=8 0.1080"
+    assert any(text.endswith(f"the least score of the final runs: {scores}") for text in decisions)
+
+
 def test_more_groups_are_tried_until_the_server_is_saturated() -> None:
     state, trials, decisions = drive(lambda trial: 1.0, SATURATED)
     assert {trial.setting.groups for trial in trials if "cold" in trial.phase} == {1, 2, 4}

@@ -152,6 +152,15 @@ def test_a_drawn_fault_prolongs_a_planned_one(faults: EngineFaults, engine: Engi
     assert engine.quotas == [("emulate-r-a", 25_000), ("emulate-r-a", -1)]
 
 
+def test_a_planned_fault_under_another_is_reported_with_its_time(faults: EngineFaults) -> None:
+    faults.perform(throttle("a", fault="hot"), 1.0)
+    faults.perform(throttle("a", fault="slow"), 2.0)
+    faults.perform(Action("unthrottle", "a", "slow"), 3.0)  # no fault begins
+    overlap, begun = done(faults, 2)
+    assert overlap.report == OverlapReport("slow", "throttle", None, 2.0)
+    assert (begun.node, begun.report.fault) == ("a", "hot")
+
+
 def test_a_fault_that_is_drawn_for_good_has_no_end(faults: EngineFaults, engine: Engine) -> None:
     faults.draw("a", drawn(None))
     done(faults, 1)

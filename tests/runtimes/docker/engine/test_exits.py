@@ -1,7 +1,10 @@
 """Nodes that end unasked: a record with its reason, in the view, the summary and the report."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,15 +20,20 @@ from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import run as conduct
 from emulator.runs.folder import create
 from emulator.runtimes.docker import container_runtime
+from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.engine import exits
 from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
+from emulator.runtimes.docker.launching import Launcher
+from emulator.scenario import loads
 from emulator.scenario.sections.devices import MEMORY
+from emulator.transport.secrets import Token
 from tests.fakes.plain_records import read
 from tests.fakes.runs.handmade_run import written
+from tests.runtimes.docker.configs.pair_configs import configs
 from tests.runtimes.docker.engine.engine_answers import unlike
 from tests.runtimes.docker.engine.made_up_events import Events, engine, event
-from tests.runtimes.docker.engine.made_up_play import SCENARIO, Played
+from tests.runtimes.docker.engine.made_up_play import SCENARIO, Played, Wires
 
 LIMIT = int(MEMORY)
 
@@ -116,6 +124,32 @@ def test_an_exit_after_a_resume_is_not_that_of_the_life_before() -> None:
         resumed.created("far", container, LIMIT)
         assert resumed.container("far").cause == ended
         assert resumed.part("far", -9, "memory").cause == killed
+
+
+def test_each_container_is_known_by_the_id_that_the_engine_gave_it(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    class Created(exits.Exits):
+        def created(self, node: str, container: str, memory: int | None = None) -> None:
+            made.append(container)
+
+    numbers = count()
+    container = SimpleNamespace(
+        create=lambda **about: SimpleNamespace(id=f"id {next(numbers)}", start=lambda: None)
+    )
+    volume = SimpleNamespace(create=lambda **about: None)
+    client: Any = SimpleNamespace(containers=container, volumes=volume, api=None)
+    known = replace(configs(text=SCENARIO), secrets=defaultdict(lambda: Token("home", "secret")))
+    folder = create("pair", tmp_path)
+    folder.server.mkdir()
+    world, wires = Prepared(loads(SCENARIO), folder, known, "image", folder.path), Wires()
+    launcher = Launcher(client, folder, world, wires, Created(client))  # type: ignore[arg-type]
+    launcher.start_box()
+    launcher.start_fork_server()
+    for node in ("server", *(device.name for device in world.scenario.nodes)):
+        launcher.start(node)
+    launcher.close()
+    assert made == [f"id {number}" for number in range(3 + len(world.scenario.nodes))]
 
 
 def test_an_engine_that_does_not_answer() -> None:

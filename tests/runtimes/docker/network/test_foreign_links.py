@@ -45,12 +45,13 @@ class Engine:
         self.volumes_: list[dict[str, Any]] = []
         self.volumes_made = SimpleNamespace(create=lambda **options: self.volumes_.append(options))
         self.status, self.said = "running", b'{"box": "ready"}\n'
+        self.ending, self.last_words = 0, b""
 
     def inspect_container(self, name: str) -> dict[str, Any]:
         for own in self.made:
             if own["name"] == name:
                 mode = {"NetworkMode": own.get("network_mode", "none")}
-                return {"Name": name, "HostConfig": mode, "State": {"ExitCode": 0}}
+                return {"Name": name, "HostConfig": mode, "State": {"ExitCode": self.ending}}
         if name not in ("web", "f00"):
             raise NotFound(name)
         return self.web
@@ -74,6 +75,9 @@ class Engine:
 
     def stop(self, name: str, timeout: int) -> None:
         self.stopped.append(name)
+
+    def logs(self, name: str, stdout: bool) -> bytes:
+        return b"ready\n" * stdout + self.last_words
 
     def remove_container(self, name: str, **options: object) -> None:
         self.made = [own for own in self.made if own["name"] != name]
@@ -168,6 +172,7 @@ def test_nobody_holds_the_messages_of_a_foreign_container(
         ("HostConfig", {"NetworkMode": "host"}, "network is host"),
         ("HostConfig", {"NetworkMode": "container:1"}, "network is container:1"),
         ("NetworkSettings", {"Networks": {"a": {}, "b": {}}}, "2 networks .a, b."),
+        ("NetworkSettings", {"Networks": {"a": {"GlobalIPv6Address": "fd00::2"}}}, "with IPv6"),
     ],
 )
 def test_a_container_that_no_link_fits(
@@ -222,6 +227,21 @@ def test_a_link_without_its_sidecar_gives_no_network_back(
     engine.web["State"]["StartedAt"] = "2026-01-02T00:00:00Z"
     assert "was started again since" in link_removal.departure(client, run)
     assert link_removal.remove_link(client, run).left == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "why"), [(b"", "the sidecar ended with 1"), (b"no eth0\n", "no eth0")]
+)
+def test_a_sidecar_that_could_not_undo_its_link_gives_no_network_back(
+    engine: Engine, words: bytes, why: str
+) -> None:
+    """The box may have died, and with it the addresses that the sidecar reads."""
+    put(engine)
+    client: Any = SimpleNamespace(api=engine)
+    engine.ending, engine.last_words = 1, words
+    removed = link_removal.remove_link(client, link_removal.linked(client, "web"))
+    line = f"web has not got its network back: {why}: start web again"
+    assert (removed.left, engine.made) == ((line,), [])
 
 
 def test_cleaning_up_undoes_links_and_a_new_run_spares_them(engine: Engine) -> None:
