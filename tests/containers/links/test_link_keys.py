@@ -172,8 +172,11 @@ def test_a_correlated_jitter_resembles_that_of_the_packet_before(run: Captured) 
         return statistics.correlation(*zip(*neighbours, strict=True))
 
     alone, together = correlation("normal"), correlation("together")
-    print(f"{alone:.3f} without, {together:.3f} with a correlation of 80 %")
-    assert together > 0.6 > 0.4 > alone
+    # what the host adds is not correlated, and counts in the deviation
+    by_host = statistics.pstdev(d for row in apart(run, "steady") for d in row)
+    clear = 10e-3**2 / (10e-3**2 + by_host**2)
+    print(f"{alone:.3f} without, {together:.3f} with a correlation of 80 %, {clear:.3f} clear")
+    assert together > 0.6 * clear and alone < 0.4
 
 
 @pytest.mark.parametrize("name", TRACED)

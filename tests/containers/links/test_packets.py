@@ -5,11 +5,13 @@ takes no notice.
 """
 
 import json
+import shutil
 import signal
 import time
 from itertools import pairwise
 from statistics import mean
 from threading import Thread
+from typing import NamedTuple
 
 import pytest
 
@@ -175,9 +177,30 @@ def run_of(client, tmp_path):
     }
 
 
+class Times(NamedTuple):
+    """What was measured in a run: seconds of handshakes, and the mean error of a rate."""
+
+    far: float
+    near: float
+    worse: float
+    again: float
+    error: float
+
+
 def test_a_device_s_packets_take_the_time_of_its_link_and_of_a_fault(
     client, packets, start, tmp_path
 ):
+    def kept(found: Times, longer: float) -> bool:
+        whole = (found.far, RTT), (found.worse, WORSE), (found.again, RTT)
+        trips = all(least < took < 1.02 * longer * least + 0.005 for took, least in whole)
+        return trips and found.near < longer * NEAR and found.error < 0.05 + 1 - 1 / longer
+
+    judged(lambda: _times(client, start, tmp_path), kept)
+
+
+def _times(client, start, tmp_path) -> Times:
+    """Play FAR, and measure it from outside."""
+    shutil.rmtree(tmp_path / "runs", ignore_errors=True)
     process = start(FAR)
     began = time.monotonic()
     folder, nodes = run_of(client, tmp_path)
@@ -185,18 +208,12 @@ def test_a_device_s_packets_take_the_time_of_its_link_and_of_a_fault(
     server = address(nodes["server"])
     download = Download(nodes["tracing"], nodes["server"], server, BEGIN + len(MBIT) + 1)
     far, near = (shakes(nodes[name], server, 5555) for name in ("far", "near"))
-    print("handshakes of far and near:", far, near)
-    assert RTT < far < 1.02 * RTT + 0.005
-    assert near < NEAR
     while time.monotonic() < began + 16:
         time.sleep(0.1)
     worse = shakes(nodes["far"], server, 5555, 5)
-    print("with the fault:", worse)
-    assert WORSE < worse < 1.02 * WORSE + 0.005
     while time.monotonic() < began + 31:
         time.sleep(0.1)
     again = shakes(nodes["far"], server, 5555)
-    assert RTT < again < 1.02 * RTT + 0.005
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -215,7 +232,7 @@ def test_a_device_s_packets_take_the_time_of_its_link_and_of_a_fault(
     got = download.rates([zero + BEGIN + second for second in range(len(MBIT) + 1)])
     errors = [abs(had / rate - 1) for had, rate in zip(got, MBIT, strict=True)]
     print(f"second by second: {[round(had, 2) for had in got]}, mean error {mean(errors):.2%}")
-    assert mean(errors) < 0.05
+    return Times(far, near, worse, again, mean(errors))
 
 
 def test_the_death_of_the_box_ends_the_run_with_its_reason(client, packets, start, tmp_path):

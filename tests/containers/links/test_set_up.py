@@ -21,6 +21,7 @@ from emulator.shaping.backend import choose
 from emulator.transport.secrets import issue
 from emulator.world.links.link import FRAME
 from emulator.world.roles import SERVER
+from tests.containers.host_pace import judged
 
 pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(300)]
 
@@ -30,7 +31,7 @@ BURST = 3
 """Messages behind one another."""
 PARAMETERS = 20_000
 ATTEMPTS = 3
-"""Runs of which one has to keep the bound: a virtual machine's neighbours may hold up a message."""
+"""Runs at most: a virtual machine's neighbours may hold up a message."""
 RATES = {"up": 20e6, "down": 40e6}
 
 SCENARIO = """
@@ -156,16 +157,18 @@ def test_each_message_keeps_its_direction_busy(world, setup):
 
     The server's set-up and the device's add up, as do the delays: 15 ms there, 5 ms back.
     """
-    astray: list[str] = []
-    for _ in range(ATTEMPTS):
-        astray = _astray(world(setup), setup)
-        if not astray:
-            return
-    pytest.fail("; ".join(astray))
+    judged(
+        lambda: world(setup),
+        lambda events, longer: not _astray(events, setup, longer),
+        ATTEMPTS,
+    )
 
 
-def _astray(events: list[dict], setup: float) -> list[str]:
-    """Return a line for each message that arrived beyond the bound; print all."""
+def _astray(events: list[dict], setup: float, longer: float) -> list[str]:
+    """Return a line for each message that arrived beyond the bound; print all.
+
+    `longer` is the factor by which the host made transfers longer meanwhile.
+    """
     astray = []
     size = wire.size(ModelReply(1, 0, np.zeros(PARAMETERS, np.float32)))
     for way, delay in (("up", 0.010), ("down", 0.005)):
@@ -182,6 +185,7 @@ def _astray(events: list[dict], setup: float) -> list[str]:
                     f"{way} {number} of {event['of']}: {actual * 1e3:.1f} ms, {expected * 1e3:.1f}"
                 )
                 print(line)
-                if abs(actual - expected) > 0.002 + 0.03 * expected:
+                bound = 0.002 + 0.03 * expected
+                if not expected - bound < actual < longer * expected + bound:
                     astray.append(line)
     return astray
