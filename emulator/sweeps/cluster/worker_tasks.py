@@ -91,7 +91,7 @@ def play(points: Sequence[Files], code: Code, topic: str) -> list[BroughtHome] |
         try:
             while not process.over:
                 for _ in heard([process]):
-                    played += [_brought(*each) for each in process.hear()]
+                    played += [_brought(each.folder, each.facts) for each in process.hear()]
                 here = worker.state.tasks.get(key)
                 if here is None or here.state != "executing":  # the client has gone
                     break
@@ -123,8 +123,8 @@ def _task(scratch: Path, files: Files) -> PointTask:
     return _Written(Point("a point", unread), unread, scratch)
 
 
-def _brought(point: Point, folder: Path, found: dict[str, Any]) -> BroughtHome:
-    """Return what goes home of a played `point`: its run's `folder` and facts."""
+def _brought(folder: Path, found: dict[str, Any]) -> BroughtHome:
+    """Return what goes home of a played point: its run's `folder` and the facts of it."""
     return BroughtHome(folder.name, _packed(folder), found, str(folder.parents[1]))
 
 

@@ -11,6 +11,8 @@ from analysis import RunError, papers
 from analysis.papers import dynacomm
 from analysis.papers.folder import Row, Study
 from emulator.sweeps import studies
+from emulator.sweeps.players import Players
+from emulator.sweeps.point_process import at_home
 from emulator.sweeps.studies import STUDIES, plans, play_study
 from emulator.sweeps.studies.plans import PLANS, SCHEDULES
 from tests.analysis.drawn_figures import kept, labelled
@@ -163,6 +165,6 @@ def test_plans_are_those_of_the_file_as_it_is(
     monkeypatch.setattr(play_study, "PLANS", {"made-up": planned})
     empty = studies.Study("made-up", "of nothing", Path("smallest.yaml"), (), plans="made-up")
     for _ in range(2):
-        play_study.play({tmp_path: empty}, 1, Watching())
+        play_study.play({tmp_path: empty}, Players(at_home, 1), Watching())
     assert [file.name for file in made] == ["smallest.yaml"] * 2
     assert json.loads((tmp_path / "plans.json").read_bytes()) == {"bars": [2]}

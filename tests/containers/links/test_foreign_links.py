@@ -106,7 +106,7 @@ def test_a_container_loses_packets_and_is_as_before_once_its_link_has_gone(clien
     assert look() == first  # a repetition loses the same packets
     # once it is started again it has no link; the other one knows its address from before
     foreign.restart(timeout=0)
-    until(lambda: len(echoed(pair)) == COUNT, 10)
+    until(lambda: len(echoed(pair)) == COUNT, 60)
     gone = emulate("link", foreign.name, "--remove").stdout
     assert f"{foreign.name} was started again since, with its own network" in gone
     assert not link_removal.linked(client, foreign.name)
