@@ -24,7 +24,7 @@ def typed(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object) -> 
     from emulator import sweeps as package
 
     def in_no_time(points: Any, out: Path, cores: int, view: Any, **about: Any) -> list[Finished]:
-        return sweep(points, out, cores, view, **about, start=by_command(MADE_UP))
+        return sweep(points, out, cores, view, **{**about, "start": by_command(MADE_UP)})
 
     with monkeypatch.context() as patched:
         patched.setattr(package, "sweep", in_no_time)
