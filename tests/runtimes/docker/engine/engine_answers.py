@@ -95,7 +95,11 @@ CALLS: dict[str, Call] = {
     "image": Call(lambda client, name: _image(client.images.get(name)), _IMAGE),
     "images": Call(
         lambda client, name: [
-            *map(_image, client.images.list(filters={"label": ["emulate.checkout"]}))
+            *(
+                _image(image)
+                for image in client.images.list(filters={"label": ["emulate.checkout"]})
+                if image.tags  # one that a container alone keeps has none
+            )
         ],
         [_IMAGE],
     ),
