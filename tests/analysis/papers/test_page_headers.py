@@ -30,8 +30,8 @@ from tests.layers import ROOT
 PLAYED = {
     *("chen-containers", "dynacomm-containers", "hardy-containers", "omnivore-containers"),
     *("accuracy", "adam", "byzantine", "factor", "four-algorithms", "headline", "headline-mlp"),
-    *("heterogeneity", "ingress", "keep", "local-training", "mechanism", "omnivore", "pulls"),
-    *("rates", "reliability", "stress", "devices", "dynacomm"),
+    *("heterogeneity", "ingress", "keep", "local-time", "local-training", "mechanism", "pulls"),
+    *("rates", "reliability", "stress", "devices", "dynacomm", "omnivore"),
     "learners",
 }
 """Studies whose results stand on their pages with a verdict. The blocks of the others say that they
