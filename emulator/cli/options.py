@@ -130,7 +130,7 @@ _CLUSTER = click.option(
 
 
 class PlayedBy(NamedTuple):
-    """Who plays points: so many cores, of this machine or of a cluster; None: all cores, here."""
+    """Values of `--cores` and `--cluster`. None: all cores; this machine."""
 
     cores: int | None
     cluster: str | None

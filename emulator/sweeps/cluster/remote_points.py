@@ -104,7 +104,7 @@ class RemotePoints:
 
 
 def _rename(file: Path, there: str, here: str) -> None:
-    """Name `here` in `file` where it names `there`."""
+    """Replace the path `there` by the path `here` in `file`."""
     text = file.read_text(encoding="utf-8").replace(there, here)
     file.write_text(text, encoding="utf-8")
 

@@ -105,7 +105,7 @@ def play(points: Sequence[Files], code: Code, topic: str) -> list[BroughtHome] |
 
 
 class _Written(PointTask):
-    """A task whose files are there."""
+    """A point whose scenario and sources have arrived, so nothing is left to write."""
 
     def write(self) -> None:
         pass
