@@ -136,3 +136,8 @@ def test_forty_devices_take_little_memory(forty):
 def until_stop(folder):
     """When the model was written, right after the stop."""
     return (folder / "model.npz").stat().st_mtime
+
+
+def test_the_host_is_clean_afterwards(ours):
+    dangling = subprocess.run(["pgrep", "-f", "emulator.node"], capture_output=True, text=True)
+    assert dangling.stdout == ""

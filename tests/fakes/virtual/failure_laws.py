@@ -22,7 +22,8 @@ SOON = 2.0
 """Seconds in which the slowest link of these fleets carries the message that is on it."""
 HONEST = re.compile(
     r"is too late: its round is over"
-    r"|layers \d+ to \d+"  # a piece of an update whose first ones were lost with a connection
+    # a piece of an update whose first ones were lost with a connection
+    r"|layers \d+ to \d+, expected layers up to \d+"
     r"|version \d+ has diverged again"  # no other device has made a newer one meanwhile
 )
 """Reasons for which the server refuses messages of honest devices."""
