@@ -47,13 +47,14 @@ def load(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> "Scenar
 def run(
     scenario: "str | os.PathLike[str] | Scenario",
     *,
-    on: Literal["docker", "virtual"] = "docker",
+    on: Literal["docker", "swarm", "virtual"] = "docker",
     set: Mapping[str, Any] | None = None,
     runs: str | os.PathLike[str] = "runs",
     progress: Callable[[str], None] | None = None,
     shaping: Literal["netem", "packets", "receiver"] | None = None,
 ) -> "Run":
-    """Play `scenario`, a file or what `load` returned, in containers or in virtual time.
+    """Play `scenario`, a file or what `load` returned, in containers of this host (`docker`) or of
+    all hosts of a swarm, or in virtual time.
 
     `set` has new values for keys of a file, by their paths; a text is YAML, as after `--set`. The
     run's folder is made below `runs`. `progress` is called with each step of starting and ending.

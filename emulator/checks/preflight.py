@@ -177,11 +177,15 @@ def preflight(
     return Preflight(found, None if any(each.fatal for each in found) else situation.split)
 
 
-def warnings(scenario: Scenario, on: str, runs: Path = Path()) -> list[str]:
+def warnings(
+    scenario: Scenario, on: str, runs: Path = Path(), host: Host | None = None
+) -> list[str]:
     """Return the warnings for a run of `scenario` on `on` into a folder of `runs`.
+
+    `host` as of `preflight`.
 
     Neither data nor weights are read.
     """
     stages = [stage for stage in STAGES if stage != "data"]
-    found = findings(Situation(scenario, on, runs=runs), stages)
+    found = findings(Situation(scenario, on, host, runs=runs), stages)
     return [each.text for each in found if each.severity == "warning"]

@@ -85,6 +85,14 @@ ON_OPTION = partial(
     click.option, "--on", type=click.Choice(list(ON)), default="docker", show_default=True
 )
 """Option of the runtime; call it with the `help` of the command."""
+SWARM = "swarm"
+"""The runtime of containers on several hosts, which is as that of one in most respects."""
+RUNTIMES = {**ON, SWARM: "containers of several hosts"}
+"""All runtimes, with their names in words."""
+RUNTIME_OPTION = partial(
+    click.option, "--on", type=click.Choice(list(RUNTIMES)), default="docker", show_default=True
+)
+"""The same for commands that know several hosts, too."""
 SHAPING_OPTION = click.option(
     "--shaping",
     type=click.Choice(DELAYS),

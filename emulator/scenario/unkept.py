@@ -73,6 +73,8 @@ def _shared(server: Side, groups: list[tuple[Side, int]]) -> bool:
 
 KEPT: tuple[Unkept, ...] = ()
 
+ONE_HOST = Unkept("docker", "one engine has one host: `--on swarm` has several")
+
 _REAL = Unkept("docker", "containers train for real, so their times are measured, not assumed")
 _TRAFFIC = Unkept(
     "virtual",
@@ -217,6 +219,10 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Group.profile": KEPT,
     "Group.link": KEPT,
     "Group.failures": KEPT,
+    "Group.host": (
+        ONE_HOST,
+        Unkept("virtual", "virtual time needs no host for a device"),
+    ),
     "Bottleneck.name": KEPT,
     "Bottleneck.up": KEPT,
     "Bottleneck.down": KEPT,
@@ -288,11 +294,17 @@ def unkept(scenario: Scenario, on: str) -> list[Ignored]:
     by_reason: dict[str, list[str]] = {}
     for address, key, value in _set(scenario, ()):
         for rule in KEYS.get(key, KEPT):
-            if rule.on == on and rule.when(scenario, value):
+            if _holds(rule, on) and rule.when(scenario, value):
                 by_reason.setdefault(rule.why, []).append(place(address))
     for at, why in _idle_keys(scenario, on):
         by_reason.setdefault(why, []).append(at)
     return [Ignored(on, tuple(keys), why) for why, keys in by_reason.items()]
+
+
+def _holds(rule: Unkept, on: str) -> bool:
+    """Return whether `rule` is of the runtime `on`: a swarm's containers are as those of one
+    engine."""
+    return rule.on == on or (on == "swarm" and rule.on == "docker" and rule is not ONE_HOST)
 
 
 def _set(section: Any, at: Address) -> Iterator[tuple[Address, str, Any]]:

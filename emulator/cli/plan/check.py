@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import DataError
-from ..options import JSON_OPTION, ON, ON_OPTION, SCENARIO, ScenarioFile
+from ..options import JSON_OPTION, ON, RUNTIME_OPTION, SCENARIO, SWARM, ScenarioFile
 from ..output import emit
 
 TUN = Path("/dev/net/tun")
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Show the plan of a scenario, and whether this host can carry it.")
 @SCENARIO
-@ON_OPTION(help="Runtime to check for, as for `emulate run`.")
+@RUNTIME_OPTION(help="Runtime to check for, as for `emulate run`.")
 @click.option(
     "--no-code",
     is_flag=True,
@@ -57,11 +57,14 @@ def check(file: ScenarioFile, on: str, no_code: bool, as_json: bool) -> None:
     emulate check lab.yaml
     emulate check lab.yaml --set 'devices[0].count=40'
     emulate check lab.yaml --on virtual
+    emulate check lab.yaml --on swarm
     emulate check downloaded.yaml --no-code
     """
-    checked = _check(file, no_code=no_code)
-    emit(as_json, checked.plain, lambda: _show(checked, on))
-    sys.exit(max((each.raises.exit_code for each in checked.found[on] if each.fatal), default=0))
+    checked = _check(file, on, no_code=no_code)
+    alike = "docker" if on == SWARM else on
+    emit(as_json, checked.plain, lambda: _show(checked, alike))
+    found = checked.found[alike]
+    sys.exit(max((each.raises.exit_code for each in found if each.fatal), default=0))
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ class _Checked:
     """Limits of the host's tables, with the entries that the scenario needs."""
     groups: "list[GroupRow]"
     traffic: "CutTraffic | None"
+    placed: dict[str, list[str]]
+    """The devices of each host of the swarm; empty without one."""
 
     def plain(self) -> dict[str, Any]:
         """Return the overview as JSON values, for `--json`."""
@@ -104,6 +109,7 @@ class _Checked:
             "notes": _texts(found["docker"], "note"),
             "shaping": {"links": _shaped(self.scenario)[0], "tun": TUN.exists()},
             "host": {**self.host.plain(), "available": self.host.available},
+            **({"hosts": self.placed} if self.placed else {}),
             "shortfalls": [
                 each.plain()
                 for each in found["docker"]
@@ -116,7 +122,7 @@ class _Checked:
         }
 
 
-def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
+def _check(file: ScenarioFile, on: str, *, no_code: bool) -> _Checked:
     """Load the scenario in `file`, with `no_code` without its Python files, and check it."""
     from ...checks.finding import Finding
     from ...checks.preflight import preflight
@@ -127,6 +133,7 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
     from ...scenario import demand, load_without_code
     from ...scenario.cores_and_memory import startup_time
     from ...scenario.unkept import unkept
+    from ..play.run import capacity
     from .overview_tables import group_rows
 
     left: list[str] | None = None
@@ -134,7 +141,12 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
         scenario, left = load_without_code(*file)
     else:
         scenario = file.load()
-    host = Host.here()
+    host = capacity(on) or Host.here()
+    placed = {}
+    if on == SWARM:
+        from ...runtimes.swarm.play_swarm import SwarmEngines
+
+        placed = SwarmEngines().devices_by_host(scenario)
     played, cores = with_dilation(scenario, host.cores), core_demand(scenario)
     found = {runtime: preflight(scenario, runtime, host).findings for runtime in ON}
     if left:  # the stand-in's data need not be here
@@ -158,6 +170,7 @@ def _check(file: ScenarioFile, *, no_code: bool) -> _Checked:
         limits=[limit.plain(devices, others) for limit in limits_of(scenario)],
         groups=group_rows(scenario),
         traffic=cut_traffic(scenario),
+        placed=placed,
     )
 
 
@@ -193,6 +206,8 @@ def _show(checked: _Checked, on: str) -> None:
         there = checked.host, checked.limits, disk
         made.append(demand_table(wanted, *there, checked.startup, checked.dilation))
     print_overview(scenario, overview(scenario), made, findings[on], findings[other])
+    for name, devices in checked.placed.items():
+        click.echo(f"host {name}: {', '.join(devices) or 'no device'}")
     delayed, rated = _shaped(scenario)
     if on == "docker" and delayed:
         click.echo(_shaping(delayed))

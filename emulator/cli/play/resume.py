@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...runs.cancel import canceling
-from ..options import JSON_OPTION, REPORT_OPTION, RUN, RUNS_OPTION, SHAPING_OPTION
+from ..options import JSON_OPTION, REPORT_OPTION, RUN, RUNS_OPTION, SHAPING_OPTION, SWARM
 from ..output import enduring
 from .run import conclude, show
 
@@ -65,6 +65,8 @@ def _player(on: str, shaping: "Delay | None") -> Any:
         from ...runtimes.virtual import play_virtual
 
         return play_virtual.resume
-    from ...runtimes.docker import resume_containers
-
-    return partial(resume_containers.resume, shaping=shaping)
+    if on == SWARM:
+        from ...runtimes.swarm.play_swarm import resume as go_on
+    else:
+        from ...runtimes.docker.resume_containers import resume as go_on  # type: ignore[assignment]
+    return partial(go_on, shaping=shaping)

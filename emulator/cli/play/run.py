@@ -12,12 +12,13 @@ from ...runs.cancel import canceling
 from ...runs.folder import RunFolder
 from ..options import (
     JSON_OPTION,
-    ON,
-    ON_OPTION,
     REPORT_OPTION,
     RUNS_OPTION,
+    RUNTIME_OPTION,
+    RUNTIMES,
     SCENARIO,
     SHAPING_OPTION,
+    SWARM,
     ScenarioFile,
 )
 from ..output import console, emit, enduring, warn
@@ -25,6 +26,7 @@ from ..prepare.completed_words import run_names
 from ..read.pages import ended, page, short
 
 if TYPE_CHECKING:
+    from ...machine.host import Host
     from ...runs.replay import Replay
     from ...scenario import Scenario
     from ...shaping.features import Delay
@@ -37,9 +39,10 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 
 @click.command(short_help="Play a scenario, in containers or in virtual time.")
 @SCENARIO
-@ON_OPTION(
-    help="Runtime: `docker` plays the scenario in containers and in real time; `virtual` in "
-    "virtual time, which is repeatable and needs neither Docker nor root.",
+@RUNTIME_OPTION(
+    help="Runtime: `docker` plays the scenario in containers and in real time; `swarm` on all "
+    "hosts of a Docker Swarm (docs/swarm.md); `virtual` in virtual time, which is repeatable and "
+    "needs neither Docker nor root.",
 )
 @click.option(
     "--replay",
@@ -90,13 +93,15 @@ def run(
     emulate run lab.yaml --on virtual
     emulate run lab.yaml --set seed=2 --set stop.updates=500
     emulate run lab.yaml --on virtual --replay flaky-homes
+    emulate run lab.yaml --on swarm
     """
     from ...checks.preflight import warnings
     from ...runs.replay import read_replay
 
     scenario = file.load()
     replayed = None if replay is None else read_replay(ended(replay, runs))
-    warn(warnings(scenario if replayed is None else replayed.of(scenario), on, runs))
+    played = scenario if replayed is None else replayed.of(scenario)
+    warn(warnings(played, on, runs, capacity(on)))
     folder, summary = watched(
         *(scenario, on, runs),
         to_stderr=as_json,
@@ -136,7 +141,7 @@ def watched(
     play = player(on, shaping)
     given = {} if replay is None else {"replay": replay}
     for ignored in unkept(scenario, on):
-        click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
+        click.echo(f"not kept in {RUNTIMES[on]}: {ignored}", err=to_stderr)
     shown = show(scenario, on, to_stderr=to_stderr)
     if tensorboard is not None:
         shown = _with_events(shown, scenario.name, runs, tensorboard)
@@ -162,7 +167,7 @@ def show(scenario: "Scenario", on: str, *, to_stderr: bool) -> Any:
 
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
-    later = on == "docker" and scenario.evaluate.later
+    later = on != "virtual" and scenario.evaluate.later
     progress = Progress(names, goal=scenario.stop.updates, limit=limit, later=later)
     out = console(stderr=to_stderr)
     if out.is_terminal:
@@ -174,17 +179,28 @@ def player(on: str, shaping: "Delay | None" = None) -> Any:
     """Return the function that plays a scenario on the runtime `on`.
 
     `shaping` forces the containers' means of delays. Raises ValueError unless `on` is a key of
-    `ON`, and a UsageError for a `shaping` in virtual time.
+    `RUNTIMES`, and a UsageError for a `shaping` in virtual time.
     """
-    if on not in ON:
-        raise ValueError(f"on={on!r} is not {' or '.join(map(repr, ON))}")
+    if on not in RUNTIMES:
+        raise ValueError(f"on={on!r} is not {' or '.join(map(repr, RUNTIMES))}")
     if on == "virtual":
         if shaping:
             raise click.UsageError(f"--shaping {shaping} is for containers: there are none here")
         from ...runtimes.virtual.play_virtual import play
+    elif on == SWARM:
+        from ...runtimes.swarm.play_swarm import play
     else:
         from ...runtimes.docker.play_containers import play  # type: ignore[assignment]
     return partial(play, shaping=shaping) if shaping else play  # type: ignore[call-arg]
+
+
+def capacity(on: str) -> "Host | None":
+    """Return what the hosts of the runtime `on` have together; None for this host alone."""
+    if on != SWARM:
+        return None
+    from ...runtimes.swarm.play_swarm import SwarmEngines
+
+    return SwarmEngines().capacity()
 
 
 def tell(folder: Path, summary: dict[str, Any]) -> None:

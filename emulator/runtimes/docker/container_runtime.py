@@ -5,9 +5,7 @@ the server's log.
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import nullcontext
-
-from docker import DockerClient
+from contextlib import ExitStack
 
 from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
@@ -35,10 +33,10 @@ from ...world.links.reshaping import VERB
 from ...world.roles import SERVER
 from ...world.verbs import Action
 from .configs.container_settings import Prepared
-from .configs.spec import BOX, FORK_SERVER
-from .engine.cleanup import clean_up
+from .engine.cleanup import clean_up_hosts
 from .engine.engine_faults import EngineFaults, fits
 from .engine.exits import Exits
+from .engine.hosts import Hosts
 from .engine.stdio import OutputEnded, Said, Stdio
 from .forks import Forks, workers_words
 from .host_log import HostLog
@@ -67,7 +65,7 @@ class DockerRuntime:
 
     def __init__(
         self,
-        client: DockerClient,
+        hosts: Hosts,
         folder: RunFolder,
         world: Prepared,
         view: RunView,
@@ -75,21 +73,25 @@ class DockerRuntime:
         stdio: Stdio | None = None,
     ) -> None:
         """`load` samples the host from the run's zero to its end."""
-        self._client, self._folder, self._world, self._view = client, folder, world, view
+        self._hosts, self._folder, self._world, self._view = hosts, folder, world, view
         self._stdio = stdio or Stdio()
         self._clock = world.configs.clock
         self._log = ServerLog(world.output / "run.jsonl", load, self._clock)
         quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
         self._host = HostLog(load, quotas, self._clock)
-        boxes = [BOX] if world.boxed else []
-        forks = [FORK_SERVER] if world.configs.forked else []
-        self._node_logs = NodeLogs(folder, [*world.nodes, *boxes, *forks])
-        self._exits = Exits(client)
+        boxed = {hosts.of(node) for node in world.configs.boxed}
+        forking = {hosts.of(node) for node in world.configs.forked}
+        beside = [host.box for host in boxed] + [host.fork_server for host in forking]
+        self._node_logs = NodeLogs(folder, [*world.nodes, *beside])
+        self._exits = Exits(hosts)
         self._devices = {device.name: device for device in world.scenario.nodes}
-        self._box = PacketBox(client, folder.run, self._exits, self._node_logs) if boxes else None
+        said = folder.run, self._exits, self._node_logs
+        self._boxes = {host.box: PacketBox(host, *said) for host in boxed}
+        self._forking = forking
         cpus = {name: device.cpu for name, device in self._devices.items()}
-        self._engine = EngineFaults(client, folder.run, cpus, self._clock)
-        self._forks: Forks | None = None
+        self._engine = EngineFaults(hosts, folder.run, cpus, self._clock)
+        self._forks: dict[str, Forks] = {}
+        """By the name of the fork server."""
         self._waves: Waves | None = None
         self._launcher: Launcher | None = None
         self._ended: set[str] = set()
@@ -117,7 +119,7 @@ class DockerRuntime:
         lives = self._world.lives
         made = self._exits, self._node_logs, self._view, survivors, lives
         self._reports = Reports(*made, self._clock, self._host, self._world.gateways)
-        launcher = Launcher(self._client, self._folder, self._world, self._stdio, self._exits)
+        launcher = Launcher(self._hosts, self._folder, self._world, self._stdio, self._exits)
         self._launcher = launcher
         self.unanswered = launcher.unanswered
         self._view.progress("network")
@@ -126,13 +128,13 @@ class DockerRuntime:
             launcher.take(self._world)
         else:
             launcher.create_networks()
-        if self._box is not None:
-            self._start_box(launcher, self._box)
-        if self._world.configs.forked:
-            limits = {name: device.memory for name, device in self._devices.items()}
-            said = self._stdio, self._exits, self._node_logs
-            self._forks = Forks(launcher, *said, self._engine.set_memory, limits)
-            self._forks.start()
+        self._start_boxes(launcher)
+        limits = {name: device.memory for name, device in self._devices.items()}
+        said = self._stdio, self._exits, self._node_logs
+        for host in self._forking:
+            forks = Forks(launcher, *said, self._engine.set_memory, limits, host)
+            self._forks[host.fork_server] = forks
+            forks.start()
         self._world.write_server()
         launcher.finish(launcher.start, SERVER)  # alone: the others are told its address
         self._stdio.listen(SERVER)
@@ -158,9 +160,11 @@ class DockerRuntime:
             self._look(LOG_LOOK)
             if why := gathering.late(self._clock.now()) or self._log.stopped_early:
                 raise DeploymentError(f"the run did not begin: {why}")
-        if self._forks is not None:
-            self._forks.end()
-            self._note_executed(self._forks.refused)
+        refused: dict[str, str] = {}
+        for forks in self._forks.values():
+            forks.end()
+            refused |= forks.refused
+        self._note_executed(refused)
 
     def _note_executed(self, refused: Mapping[str, str]) -> None:
         """Write to the manifest which workers could not be forked, and why, if any."""
@@ -170,12 +174,14 @@ class DockerRuntime:
             write_json(path, {**read_json(path), "workers": words})
             self._view.progress(f"workers: {words}")
 
-    def _start_box(self, launcher: Launcher, box: PacketBox) -> None:
-        launcher.start_box()
-        self._stdio.listen(BOX)
-        while not box.ready:
-            self._look(LOG_LOOK)
-            box.check_start()
+    def _start_boxes(self, launcher: Launcher) -> None:
+        for name in self._boxes:
+            launcher.start_box(self._hosts.of(name))
+            self._stdio.listen(name)
+        for box in self._boxes.values():
+            while not box.ready:
+                self._look(LOG_LOOK)
+                box.check_start()
 
     def wait(self, until: float) -> bool:
         while not self._log.stop:
@@ -217,7 +223,7 @@ class DockerRuntime:
         self._record_load(last=True)
         self._node_logs.close()
         # `play_containers` cleans up once more, and reports the rest
-        self.unanswered -= {*clean_up(self._client, self._folder.run).found}
+        self.unanswered -= {*clean_up_hosts(self._hosts, self._folder.run).found}
 
     def _listen(self, nodes: Iterable[str]) -> None:
         for node in nodes:
@@ -274,7 +280,9 @@ class DockerRuntime:
 
     def _look(self, timeout: float) -> None:
         """Take the containers' output, for up to `timeout` real seconds, and the server's log."""
-        with nullcontext() if self._box is None else self._box.blamed():
+        with ExitStack() as blame:
+            for box in self._boxes.values():
+                blame.enter_context(box.blamed())
             self._take(timeout)
 
     def _take(self, timeout: float) -> None:
@@ -282,10 +290,10 @@ class DockerRuntime:
         if said:
             self._follow()  # the server may have written that the run has begun, or is over
         for news in said:
-            if news.node == BOX:
-                self._hear_box(news)
-            elif news.node == FORK_SERVER and self._forks is not None:
-                self._forks.hear(news)
+            if box := self._boxes.get(news.node):
+                self._hear_box(box, news)
+            elif forks := self._forks.get(news.node):
+                forks.hear(news)
             elif not isinstance(news, OutputEnded):
                 self._hear(news)
             else:
@@ -302,15 +310,16 @@ class DockerRuntime:
     def _hear(self, said: Said) -> None:
         """Take a line of a node: do as a device asks, or record the line."""
         device = self._devices.get(said.node)
-        if self._forks and _downs(said.report):
-            self._forks.down(said.node)
+        forks = self._forks.get(self._hosts.of(said.node).fork_server)
+        if forks and _downs(said.report):
+            forks.down(said.node)
         match said.report:
             case DelayReport(delay) if device:
                 self._hold(said.node, delay)
             case QuotaReport(lifted, press) if device:
                 self._lift(said.node, lifted, press)
-            case ForkReport() as asked if device and self._forks:
-                self._forks.want(said.node, asked)
+            case ForkReport() as asked if device and forks:
+                forks.want(said.node, asked)
             case DrawnReport() as drawn if device and fits(drawn):
                 self._engine.draw(said.node, drawn)
             case VerbReport() as done if device and not self._tell_the_server(device, done):
@@ -326,13 +335,12 @@ class DockerRuntime:
         if record is not None:
             self._reports.write(record)
 
-    def _hear_box(self, news: Said | OutputEnded) -> None:
-        """Take the output of the box. Its end matters only while the run goes on."""
-        if self._box is None:
+    def _hear_box(self, box: PacketBox, news: Said | OutputEnded) -> None:
+        """Take the output of a box. Its end matters only while the run goes on, and its host is
+        there."""
+        if isinstance(news, OutputEnded) and (self._log.stop or self._hosts.of(news.node).lost()):
             return
-        if isinstance(news, OutputEnded) and self._log.stop:
-            return
-        self._box.hear(news, self._reports)
+        box.hear(news, self._reports)
 
     def _tell_the_server(self, device: Device, done: VerbReport) -> bool:
         """Tell the server's supervisor of a changed link: the server may hold messages for it.
@@ -366,7 +374,8 @@ class DockerRuntime:
         clock."""
         for device in self._world.scenario.nodes:
             if device.link.changes:
-                self._stdio.tell(device.name, Zero(zero))
+                host, real = self._hosts.of(device.name), self._clock.real(zero)
+                self._stdio.tell(device.name, Zero(self._clock.emulated(host.away(real))))
 
     def _follow(self) -> None:
         for record in self._log.read():

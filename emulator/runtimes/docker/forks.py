@@ -1,4 +1,6 @@
-"""The fork server of a run, as the conductor sees it: devices ask for forks of their workers."""
+"""The fork server of a run on a host, as the conductor sees it: devices ask for forks of their
+workers.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -8,8 +10,8 @@ from ...node.orders import Forked
 from ...node.reports import NO_REPORT, ForkReport
 from ...scenario import Scenario
 from ...scenario.cores_and_memory import forked
-from .configs.spec import FORK_SERVER
 from .engine.exits import Exits
+from .engine.hosts import EngineHost
 from .engine.stdio import OutputEnded, Said, Stdio
 from .launching import Launcher
 from .run_logs import NodeLogs
@@ -32,9 +34,11 @@ class Forks:
         logs: NodeLogs,
         set_memory: Callable[[str, int], None],
         limits: Mapping[str, int],
+        host: EngineHost,
     ) -> None:
         """`set_memory` sets the memory limit of a device's container; `limits` are the devices'
-        own."""
+        own. The fork server forks for the devices at `host`."""
+        self._host, self._name = host, host.fork_server
         self._launcher, self._stdio, self._exits, self._logs = launcher, stdio, exits, logs
         self._set_memory, self._limits = set_memory, limits
         self.refused: dict[str, str] = {}
@@ -45,20 +49,20 @@ class Forks:
 
     def start(self) -> None:
         """Start the fork server."""
-        self._launcher.start_fork_server()
-        self._stdio.listen(FORK_SERVER)
+        self._launcher.start_fork_server(self._host)
+        self._stdio.listen(self._name)
 
     def end(self) -> None:
         """Let the fork server end, as all devices run."""
         self._ended = True
-        self._stdio.shut(FORK_SERVER)
+        self._stdio.shut(self._name)
 
     def want(self, node: str, asked: ForkReport) -> None:
         """Have the worker of `node` forked, unless its container has ended, as is heard soon."""
         if (process := self._launcher.first_process(node)) is None:
             return
         facts = *process, asked.stdin, asked.control, asked.incarnation
-        if not self._stdio.tell(FORK_SERVER, Fork(node, *facts)):
+        if not self._stdio.tell(self._name, Fork(node, *facts)):
             self._stdio.tell(node, Forked(None))
 
     def hear(self, news: Said | OutputEnded) -> None:
@@ -69,9 +73,9 @@ class Forks:
         if isinstance(news, OutputEnded):
             if self._ended:
                 return
-            reason = self._exits.container(FORK_SERVER).reason
+            reason = self._exits.container(self._name).reason
             raise DeploymentError(
-                f"the fork server ended unasked: {reason}; {self._logs.ending(FORK_SERVER)}"
+                f"the fork server ended unasked: {reason}; {self._logs.ending(self._name)}"
             )
         match _line(news.text):
             case ForkedLine(node, pid):
@@ -83,8 +87,8 @@ class Forks:
                 self._logs.write(node, f"the worker is executed, as it cannot be forked: {reason}")
                 self._stdio.tell(node, Forked(None))
             case None if news.text.strip():
-                self._exits.said(FORK_SERVER, news.text)
-                self._logs.write(FORK_SERVER, news.text)
+                self._exits.said(self._name, news.text)
+                self._logs.write(self._name, news.text)
 
     def down(self, node: str) -> None:
         """Take that the worker of `node` is down: the next one is executed, and shares nothing."""

@@ -25,6 +25,7 @@ from .engine import owners
 from .engine.cleanup import clean_up, labels
 from .engine.client import finished, refusals
 from .engine.exits import Exits
+from .engine.hosts import Hosts
 from .engine.stdio import OutputEnded, Said, Stdio
 from .run_logs import NodeLogs
 
@@ -102,14 +103,15 @@ class _Measuring:
     def __init__(self, client: DockerClient, session: Session, view: RunView, count: int) -> None:
         """`count`: number of versions to measure, those with a score included."""
         self._client, self._view, self._count = client, view, count
-        self._stdio, self._exits = Stdio(), Exits(client)
+        self._hosts = Hosts.here(client)
+        self._stdio, self._exits = Stdio(), Exits(self._hosts)
         self._logs = NodeLogs(session.folder, [EVALUATOR])
 
     def start(self, options: dict[str, Any], wanted: spec.Container) -> None:
         """Create and start the container `wanted` with the engine's `options`."""
         with refusals("starting the evaluator"):
             container = finished(self._client.containers.create, **options)
-            self._stdio.open(self._client, EVALUATOR, str(container.id))
+            self._stdio.open(self._hosts.home, EVALUATOR, str(container.id))
             self._exits.created(EVALUATOR, str(container.id), wanted.memory)
             container.start()
         self._stdio.listen(EVALUATOR)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ParamSpec, TypeVar
 
 import requests
-from docker import DockerClient
 from docker.errors import APIError, NotFound
 
 from ...runs.folder import RunFolder
@@ -20,6 +20,7 @@ from .engine import owners
 from .engine.cleanup import labels
 from .engine.client import refusals
 from .engine.exits import Exits
+from .engine.hosts import EngineHost, Hosts, at
 from .engine.stdio import Stdio
 from .network.ways import addresses, subnet
 from .start_waves import Gathering
@@ -35,9 +36,10 @@ class Launcher:
     """Starts the containers of a run, with standard input and output attached."""
 
     def __init__(
-        self, client: DockerClient, folder: RunFolder, world: Prepared, stdio: Stdio, exits: Exits
+        self, hosts: Hosts, folder: RunFolder, world: Prepared, stdio: Stdio, exits: Exits
     ) -> None:
-        self._client, self._folder, self._world = client, folder, world
+        self._hosts, self._folder, self._world = hosts, folder, world
+        self._client = hosts.home.client
         self._clock = world.configs.clock
         self._stdio, self._exits = stdio, exits
         self._bridges = bridges(world.scenario)
@@ -101,31 +103,33 @@ class Launcher:
         self._world = world
 
     def _create_network(self, name: str, subnet: str | None = None) -> Any:
-        options = spec.network(name, self._labels(SERVER), subnet)
+        overlay = self._hosts.several
+        options = spec.network(name, self._labels(SERVER), subnet, overlay=overlay)
         with self._making(name):
             return self.finish(self._client.networks.create, **options)
 
-    def start_box(self) -> None:
-        """Create and start the box, which must serve before the nodes behind it start."""
+    def start_box(self, host: EngineHost) -> None:
+        """Create and start the box of `host`, which must serve before the nodes behind it start."""
         run, marks = self._folder.run, self._labels(BOX)
         image, seed = self._world.image, self._world.scenario.seed
-        with refusals("starting the box that delays packets"):
-            self.finish(self._client.volumes.create, **spec.box_volume(run, marks))
+        with refusals(f"starting the box that delays packets{at(host)}"):
+            self.finish(host.client.volumes.create, **spec.box_volume(run, marks))
             with self._making(spec.name(run, BOX)):
                 options = spec.box(run, image, marks, seed, self._world.files)
-                container = self.finish(self._client.containers.create, **options)
-            self._stdio.open(self._client, BOX, str(container.id))
-            self._exits.created(BOX, str(container.id))
+                container = self.finish(host.client.containers.create, **options)
+            self._stdio.open(host, host.box, str(container.id))
+            self._exits.created(host.box, str(container.id))
             container.start()
 
-    def start_fork_server(self) -> None:
-        """Create and start the fork server."""
+    def start_fork_server(self, host: EngineHost) -> None:
+        """Create and start the fork server of `host`."""
         run, marks = self._folder.run, self._labels(FORK_SERVER)
-        with refusals("starting the fork server"), self._making(spec.name(run, FORK_SERVER)):
+        doing = f"starting the fork server{at(host)}"
+        with refusals(doing), self._making(spec.name(run, FORK_SERVER)):
             options = spec.fork_server(run, self._world.image, marks, self._world.files)
-            container = self.finish(self._client.containers.create, **options)
-            self._stdio.open(self._client, FORK_SERVER, str(container.id))
-            self._exits.created(FORK_SERVER, str(container.id))
+            container = self.finish(host.client.containers.create, **options)
+            self._stdio.open(host, host.fork_server, str(container.id))
+            self._exits.created(host.fork_server, str(container.id))
             container.start()
 
     def first_process(self, node: str) -> tuple[int, str] | None:
@@ -133,7 +137,8 @@ class Launcher:
         container's id; None if the container is gone."""
         with refusals(f"looking up the process of {node}"):
             try:
-                found = self._client.api.inspect_container(spec.name(self._folder.run, node))
+                api = self._hosts.of(node).client.api
+                found = api.inspect_container(spec.name(self._folder.run, node))
             except NotFound:
                 return None
         return int(found["State"]["Pid"]), str(found["Id"])
@@ -143,17 +148,17 @@ class Launcher:
 
         Called from several threads at once, each with nodes of its own.
         """
-        wanted = self._container(node)
-        with refusals(f"starting {node}"):
+        host, wanted = self._hosts.of(node), self._container(node)
+        with refusals(f"starting {node}{at(host)}"):
             with self._making(spec.name(self._folder.run, node)):
-                container = self._client.containers.create(**spec.container(wanted))
+                container = host.client.containers.create(**spec.container(wanted))
             if node == SERVER:
                 for network in self._networks[1:]:
                     self._client.api.connect_container_to_network(str(container.id), network)
             if self._ending:
                 return self._clock.now()
             # attached before the start, so that no output is missed
-            self._stdio.open(self._client, node, str(container.id))
+            self._stdio.open(host, node, str(container.id))
             self._exits.created(node, str(container.id), wanted.memory)
             container.start()
         if node == SERVER:
@@ -175,7 +180,7 @@ class Launcher:
         The evaluator comes last: devices that boot would leave it no processor time.
         """
         with refusals("asking for the engine's cores"):
-            cores = self._client.info()["NCPU"]
+            cores = sum(host.client.info()["NCPU"] for host in self._hosts.all)
         evaluator = self._world.configs.plan.evaluator
         last = [] if evaluator is None else [evaluator]
         return Gathering([*self._devices, *last], cores, beside=last)
@@ -194,7 +199,10 @@ class Launcher:
         role = "bottleneck" if node in self._world.gateways else node
         marks = self._labels("device", node) if device else self._labels(role)
         network = self._networks[self._bridges.get(node, 0)]
-        return self._world.container(node, network, marks, device)
+        wanted = self._world.container(node, network, marks, device)
+        host, run = self._hosts.of(node), self._folder.run
+        mounts = {inside: host.place(source, run) for inside, source in wanted.mounts.items()}
+        return replace(wanted, mounts=mounts)
 
     def _labels(self, role: str, device: str = "") -> dict[str, str]:
         folder, name = self._folder, self._world.scenario.name

@@ -1,7 +1,7 @@
 """A whole run in containers: checks of the host, world, manifest, and the folder that stays."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from .container_runtime import DockerRuntime
 from .engine.cleanup import clean_up_late
 from .engine.client import connect, refusals
 from .engine.endpoint import endpoint
+from .engine.hosts import EngineHost, Hosts
 from .engine.owners import owned, remove_dead
 from .engine.probing import described, means_for, no_forks
 from .forks import workers_words
@@ -52,8 +53,11 @@ def play(
     *,
     replay: Replay | None = None,
     shaping: Delay | None = None,
+    engines: "Engines | None" = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Play `scenario` in containers; return the run's folder and its summary.
+
+    `engines`: those of several hosts; None: the engine of this machine.
 
     Whatever the host lacks is refused before anything is created, the cheap checks first. Any
     later error is raised once the folder holds all that is known of the run. With `replay` its
@@ -63,24 +67,57 @@ def play(
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     if replay is not None:
         scenario = replay.of(scenario)
-    scenario = dilated_for_here(scenario, view)
+    engines = engines or Engines()
+    scenario = dilated_for(engines.capacity(), engines.encrypted(scenario), view)
     planned = tuple(timeline(scenario)) if replay is None else replay.schedule(scenario)
     view.take_timeline(planned)
-    ready = get_ready(scenario, planned, view, shaping)
-    session = Session(scenario, planned, create(scenario.name, runs), "docker")
-
-    with conducting(ready, session, view) as conducted:
-        replayed = {} if replay is None else replay.facts()
-        session.describe(ready.host, PACKAGES, **ready.facts(scenario), **replayed)
-        run(scenario, planned, conducted.runtime(ready.prepare(session, view), view))
+    ready = get_ready(scenario, planned, view, shaping, engines)
+    with ready.hosts:
+        session = Session(scenario, planned, create(scenario.name, runs), engines.runtime)
+        with conducting(ready, session, view) as conducted:
+            replayed = {} if replay is None else replay.facts()
+            session.describe(ready.host, PACKAGES, **ready.facts(scenario), **replayed)
+            run(scenario, planned, conducted.runtime(ready.prepare(session, view), view))
     return session.folder.path, session.summary
+
+
+class Engines:
+    """The engines that play a run: as it stands, that of this machine."""
+
+    runtime = "docker"
+    """Name of the runtime, for the run's summary."""
+
+    def capacity(self) -> Host:
+        """Return what the hosts have together."""
+        return Host.here()
+
+    def open(
+        self,
+        client: DockerClient,
+        image: NodeImage,
+        scenario: Scenario,
+        probe: Callable[[EngineHost], Means],
+        tell: Callable[[str], None],
+    ) -> tuple[Hosts, Means]:
+        """Return the hosts of a run of `scenario`, with its devices placed, and what all of them
+        can do.
+
+        `client` is that of this machine's engine; `image` has to be at each; `probe` returns the
+        means of a host. Raises HostError if a host lacks something.
+        """
+        hosts = Hosts.here(client)
+        return hosts, probe(hosts.home)
+
+    def encrypted(self, scenario: Scenario) -> Scenario:
+        """Return `scenario` with its messages encrypted, if they leave this machine."""
+        return scenario
 
 
 @dataclass
 class Conducted:
     """A conducted run: the facts that the end of the run needs."""
 
-    client: DockerClient
+    hosts: Hosts
     session: Session
     load: Load
     was_over: bool = False
@@ -95,7 +132,7 @@ class Conducted:
 
     def runtime(self, world: Prepared, view: RunView) -> DockerRuntime:
         """Make the runtime of the containers of `world`."""
-        self.made = DockerRuntime(self.client, self.session.folder, world, view, self.load)
+        self.made = DockerRuntime(self.hosts, self.session.folder, world, view, self.load)
         return self.made
 
 
@@ -108,8 +145,8 @@ def conducting(
     `view` shows the measurements that come after the run. A block without any containers completes
     the folder of a run that `was_over` already.
     """
-    client, folder = ready.client, session.folder
-    conducted = Conducted(client, session, Load(), was_over)
+    hosts, folder = ready.hosts, session.folder
+    conducted = Conducted(hosts, session, Load(), was_over)
     left: tuple[str, ...] = ()
     with owned(folder.run), session:
         with session.playing(lambda: conducted.over):
@@ -120,12 +157,13 @@ def conducting(
                 session.ignore_signals()  # one would keep the containers from being removed
                 conducted.load.end()
                 late = conducted.made.unanswered if conducted.made else ()
-                left = clean_up_late(client, folder.run, late)
+                left = clean_up_late(hosts, folder.run, late)
         if session.ending is None and conducted.made and conducted.made.given_up:
             session.ending = Ending("failed", conducted.made.given_up)
         if _measures(session):
             test, image = ready.split.data.test, ready.image.id
-            left = (*left, *measure_versions(client, session, image, ready.graph, test, view))
+            home = hosts.home.client
+            left = (*left, *measure_versions(home, session, image, ready.graph, test, view))
         folder.discard_work()  # no container needs it any more, and a disk may be full
         _gather(session)
         shortest = conducted.made.shortest_delay if conducted.made else 0.0
@@ -170,9 +208,9 @@ def require() -> None:
 
 @dataclass(frozen=True)
 class HostParts:
-    """The parts of this host and its engine that a run in containers needs."""
+    """The parts of the hosts and their engines that a run in containers needs."""
 
-    client: DockerClient
+    hosts: Hosts
     split: DataSplit
     graph: Path
     means: Means
@@ -188,7 +226,7 @@ class HostParts:
         return self.means.backend
 
     def facts(self, scenario: Scenario) -> dict[str, Any]:
-        known = container_facts(self.client, scenario, self.host, self.backend, self.image)
+        known = container_facts(self.hosts, scenario, self.host, self.backend, self.image)
         return {**known, "workers": workers_words(scenario, self.forks), **self.predicted}
 
     def prepare(self, session: Session, view: RunView) -> Prepared:
@@ -200,15 +238,16 @@ class HostParts:
             means=self.means,
             image=self.image.id,
             forked=frozenset() if self.forks else forked(session.scenario),
+            several=self.hosts.several,
             tell=view.progress,
         )
 
 
-def dilated_for_here(scenario: Scenario, view: RunView) -> Scenario:
-    """Return `scenario` with the dilation that this host needs in place of `auto`, and show it."""
+def dilated_for(host: Host, scenario: Scenario, view: RunView) -> Scenario:
+    """Return `scenario` with the dilation that `host` needs in place of `auto`, and show it."""
     if scenario.time is None:
         return scenario
-    scenario = with_dilation(scenario, Host.here().cores)
+    scenario = with_dilation(scenario, host.cores)
     if scenario.dilation > 1:
         slower = f"an emulated second takes {scenario.dilation:g} s"
         view.progress(f"dilation: {scenario.dilation:g}, so {slower}")
@@ -218,35 +257,59 @@ def dilated_for_here(scenario: Scenario, view: RunView) -> Scenario:
 
 
 def get_ready(
-    scenario: Scenario, planned: Sequence[Timed], view: RunView, shaping: Delay | None = None
+    scenario: Scenario,
+    planned: Sequence[Timed],
+    view: RunView,
+    shaping: Delay | None,
+    engines: Engines,
 ) -> HostParts:
-    """Check the host and the engine; remove from the engine what dead runs have left.
+    """Check the hosts and the engine; remove from the engine what dead runs have left.
 
     `shaping` forces the means of delays.
     """
     view.progress("data")
-    host = Host.here()
+    host = engines.capacity()
     split = preflight(scenario, "docker", host).require()
     if split is None:
         raise TypeError("containers train, so their data is split")
     client = connect()
     image = node_image.require(client)
     remove_dead(client, view.progress)
-    means = means_for(client, image.id, scenario, planned, shaping, tell=view.progress)
+
+    def probe(host: EngineHost) -> Means:
+        asked = host.client, image.id, scenario, planned, shaping
+        return means_for(*asked, host=host, tell=view.progress)
+
+    hosts, means = engines.open(client, image, scenario, probe, view.progress)
+    try:
+        return _parts(scenario, hosts, means, image, split, view)
+    except BaseException:
+        hosts.end()
+        raise
+
+
+def _parts(
+    scenario: Scenario,
+    hosts: Hosts,
+    means: Means,
+    image: NodeImage,
+    split: DataSplit,
+    view: RunView,
+) -> HostParts:
     view.progress(f"shaping: {described(means.backend.plain())}")
     view.progress("graphs")
     graph = ready(scenario.training.network, scenario.seed)
     predicted = prediction_facts(scenario, view.progress, assumed=False)
-    forks = no_forks(client, image.id, scenario)
-    return HostParts(client, split, graph, means, forks, image, host, predicted)
+    forks = no_forks(hosts.home.client, image.id, scenario)
+    return HostParts(hosts, split, graph, means, forks, image, Host.here(), predicted)
 
 
 def container_facts(
-    client: DockerClient, scenario: Scenario, host: Host, backend: Backend, image: NodeImage
+    hosts: Hosts, scenario: Scenario, host: Host, backend: Backend, image: NodeImage
 ) -> dict[str, Any]:
     """Return the entries for the manifest, beside those of `Session.describe`."""
     with refusals("asking the engine for its version"):
-        engine = client.version()
+        engine = hosts.home.client.version()
     return {
         "image": {"name": NAME, "digest": image.id, "labels": image.labels},
         "kernel": host.kernel,
@@ -256,6 +319,7 @@ def container_facts(
         "tcp": scenario.tcp.congestion if scenario.tcp else kernel.default_congestion(),
         "encrypted": scenario.server.encrypt,
         **bottlenecks(scenario, backend),
+        **hosts.facts(scenario),
         **({} if scenario.time is None else {"dilation": scenario.dilation}),
     }
 

@@ -93,11 +93,14 @@ class Reports:
         self._exits.said(said.node, said.text)
         self._logs.write(said.node, said.text)
 
-    def late(self, line: LatenessLine) -> None:
-        """Record the lateness of packets, as the box reports it, if the run has begun."""
+    def late(self, line: LatenessLine, now: float) -> None:
+        """Record the lateness of packets, as a box reports it, if the run has begun.
+
+        `now`: the time of the line by this machine's monotonic clock.
+        """
         if self._zero is None:
             return
-        at = round(self._clock.emulated(line.time) - self._zero, 6)
+        at = round(self._clock.emulated(now) - self._zero, 6)
         times = line.p50, line.p99, line.max
         p50, p99, longest = (round(self._clock.emulated(time), 6) for time in times)
         self.write(LatenessRecord(at, line.packets, p50, p99, longest, line.cpu, line.dropped))

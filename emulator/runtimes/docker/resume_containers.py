@@ -39,12 +39,12 @@ from ...scenario.sections.server_section import NONE
 from ...shaping.backend import DELAYS, Backend, Delay
 from ...world import verbs
 from .earlier_lives import EarlierLives, read_lives
-from .engine.cleanup import clean_up
+from .engine.cleanup import clean_up, clean_up_hosts
 from .engine.client import connect
 from .engine.owners import owned
 from .images import node_image
 from .late_measurement import measure_versions
-from .play_containers import conducting, get_ready
+from .play_containers import Engines, HostParts, conducting, get_ready
 
 _RESUMES = "resumes"
 """File in the server's folder with the number of resumptions so far."""
@@ -53,12 +53,16 @@ DIED = "its conductor died"
 
 
 def resume(
-    dead: DeadRun, view: RunView, *, shaping: Delay | None = None
+    dead: DeadRun,
+    view: RunView,
+    *,
+    shaping: Delay | None = None,
+    engines: Engines | None = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Go on with the run `dead`, or measure the versions that it has left without a score; return
     its folder and its summary.
 
-    `shaping` forces the means of delays; None: the run keeps its own.
+    `shaping` forces the means of delays; None: the run keeps its own. `engines` as of `play`.
     Raises an EmulatorError if its folder holds nothing to go on from.
     """
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
@@ -69,10 +73,19 @@ def resume(
     if lost := damage(folder.server):
         view.progress(f"state{lost}: updates behind the damage are lost")
     view.take_timeline(dead.timeline)
-    ready = get_ready(dead.scenario, dead.timeline, view, shaping or _shaping(folder))
+    given = view, shaping or _shaping(folder), engines or Engines()
+    ready = get_ready(dead.scenario, dead.timeline, *given)
+    with ready.hosts:
+        return _gone_on(dead, lives, ready, view)
+
+
+def _gone_on(
+    dead: DeadRun, lives: EarlierLives, ready: HostParts, view: RunView
+) -> tuple[Path, dict[str, Any]]:
+    folder = dead.folder
     view.progress("removing what is left of the containers")
-    clean_up(ready.client, folder.run)
-    session = Session(dead.scenario, dead.timeline, folder, "docker")
+    clean_up_hosts(ready.hosts, folder.run)
+    session = Session(dead.scenario, dead.timeline, folder, dead.runtime)
     resumes = 0 if lives.over else _cleared(folder)
     with conducting(ready, session, view, was_over=lives.over) as conducted:
         if not lives.over:
@@ -100,7 +113,7 @@ def _measured(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
     graph = export.ready(scenario.training.network, scenario.seed)
     clean_up(client, folder.run)
     folder.discard_work()
-    session = Session(scenario, dead.timeline, folder, "docker")
+    session = Session(scenario, dead.timeline, folder, dead.runtime)
     with owned(folder.run), session:
         folder.work.mkdir(mode=0o700)
         died = None if reopen(folder) else {"reason": "failed", "detail": DIED}

@@ -121,6 +121,10 @@ class Group(Section):
         AfterValidator(_distinct),
     ] = ()
     """Failure profiles of each device: every device draws its own failures."""
+    host: Annotated[str, Field(min_length=1)] | None = None
+    """Host of the devices with `--on swarm`: the name of a node of the swarm, or the value of its
+    label `emulate.host`, which several nodes may have. Without `host` a device runs where the most
+    cores are free."""
 
     @model_validator(mode="after")
     def _names_fit(self) -> "Group":
@@ -160,6 +164,8 @@ class Device:
     failures: tuple[FailureProfile, ...]
     hazards: tuple[dict[str, Any], ...]
     """Faults that the device draws for each iteration, as `faults.Hazard` takes them."""
+    host: str | None
+    """Name or label of the swarm's nodes that it may run on; None: all."""
 
 
 def expand(group: Group) -> tuple[Device, ...]:
@@ -169,7 +175,7 @@ def expand(group: Group) -> tuple[Device, ...]:
     drawn = (fault.hazard() for failure in group.failures for fault in failure.faults)
     hazards = tuple(hazard for hazard in drawn if hazard is not None)
     # one tuple for the whole group: its devices share these objects, a million of them too
-    common = profile.name, cpu, int(profile.memory), group.link, group.failures, hazards
+    common = profile.name, cpu, int(profile.memory), group.link, group.failures, hazards, group.host
     return tuple(Device(name, group.name, *common) for name in group.names)
 
 

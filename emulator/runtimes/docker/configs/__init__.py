@@ -83,6 +83,8 @@ class NodeConfigs:
     """First incarnation of nodes that have run before, by name."""
     forked: frozenset[str] = frozenset()
     """Names of the devices whose first worker is a fork of the run's fork server."""
+    several: bool = False
+    """Whether the nodes are on several hosts: their network then knows each node's own address."""
 
     @cached_property
     def clock(self) -> EmulatedClock:
@@ -194,12 +196,16 @@ class NodeConfigs:
         shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
             shape=[
-                *(neighbours.take_address() if name == SERVER else []),
+                *(neighbours.take_address() if name == SERVER and not self.several else []),
                 *self.ways.routes(name),
                 *([] if name in self.boxed else shaped),
             ],
             # the next on the way of a bottleneck's member is its gateway
-            known=[] if name in self.ways.gateways else neighbours.know_server(address),
+            known=(
+                []
+                if self.several or name in self.ways.gateways
+                else neighbours.know_server(address)
+            ),
             boxed=self._boxed(emulated, ends, changing) if name in self.boxed else None,
             sever=access.sever(link, self.backend) if cuts else [],
             mend=(

@@ -58,6 +58,9 @@ ALONE = {
 network leads nowhere beyond the host, but by the bridge's address it would lead to every port on
 which the host listens at 0.0.0.0. An engine may have networks with IPv6 by default."""
 
+BRIDGE: dict[str, Any] = {"driver": "bridge", "options": ALONE}
+"""Options of a network of this machine alone."""
+
 CONFINED: dict[str, Any] = {
     "cap_drop": ["ALL"],
     # SELinux lets no labelled container read a file in somebody's home
@@ -238,18 +241,20 @@ def _box_mount(run: str) -> dict[str, Any]:
     return {"Type": "volume", "Target": folder, "Source": name(run, BOX), "ReadOnly": False}
 
 
-def network(name: str, labels: dict[str, str], subnet: str | None = None) -> dict[str, Any]:
+def network(
+    name: str, labels: dict[str, str], subnet: str | None = None, *, overlay: bool = False
+) -> dict[str, Any]:
     """Return keyword arguments for `docker.networks.create`.
 
     Containers on this network reach each other, but neither the host nor any other network. The
-    engine takes addresses of containers on a network with a `subnet` only.
+    engine takes addresses of containers on a network with a `subnet` only. `overlay`: whether the
+    network joins the containers of several hosts of a swarm.
     """
     pools = [IPAMPool(subnet=subnet)] if subnet else []
     return {
         "name": name,
-        "driver": "bridge",
+        **({"driver": "overlay", "attachable": True} if overlay else BRIDGE),
         "internal": True,
-        "options": ALONE,
         "labels": labels,
         **({"ipam": IPAMConfig(pool_configs=pools)} if pools else {}),
     }

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import requests
 from docker import DockerClient
 from docker.errors import APIError, DockerException, NotFound
+
+from .hosts import EngineHost, Hosts
 
 RUN = "emulate.run"
 SCENARIO = "emulate.scenario"
@@ -55,36 +57,67 @@ class Removed:
     found: tuple[str, ...] = ()
     """Names of the containers and networks that were there."""
 
+    def __add__(self, other: "Removed") -> "Removed":
+        return Removed(
+            self.containers + other.containers,
+            self.networks + other.networks,
+            self.volumes + other.volumes,
+            self.left + other.left,
+            self.found + other.found,
+        )
 
-def clean_up(client: DockerClient, run: str | None = None) -> Removed:
+
+def clean_up(client: DockerClient, run: str | None = None, *, networks: bool = True) -> Removed:
     """Remove every container, network and volume of `run`, or of all runs. Idempotent.
+
+    Without `networks` they stay: only a manager of a swarm may remove those of several hosts.
 
     A refusal by Docker raises no error: it must not turn a run that went well into a failure.
     """
     try:
-        return _remove_all(client, {"label": RUN if run is None else f"{RUN}={run}"})
+        label = {"label": RUN if run is None else f"{RUN}={run}"}
+        return _remove_all(client, label, networks)
     except (DockerException, requests.RequestException) as error:
         what = "all runs" if run is None else f"run {run}"
         return Removed(left=(f"Docker failed while what {what} created was removed: {error}",))
 
 
-def clean_up_late(client: DockerClient, run: str, unanswered: Iterable[str]) -> tuple[str, ...]:
+def clean_up_hosts(hosts: Hosts, run: str) -> Removed:
+    """Remove everything of `run` at all `hosts`, which raises no error either.
+
+    A host that is lost keeps what it has; a line says so.
+    """
+    ends = [_clean_up_host(host, run) for host in hosts.others]
+    ends.append(clean_up(hosts.home.client, run))  # last, as it has the network of all
+    return sum(ends, start=Removed())
+
+
+def _clean_up_host(host: EngineHost, run: str) -> Removed:
+    if why := host.lost():
+        stays = f"what run {run} has at host {host.name} stays: {why}: `emulate clean` removes it"
+        return Removed(left=(f"{stays} once the host is back",))
+    removed = clean_up(host.client, run, networks=False)
+    host.forget(run)
+    return replace(removed, left=tuple(f"at host {host.name}: {why}" for why in removed.left))
+
+
+def clean_up_late(hosts: Hosts, run: str, unanswered: Iterable[str]) -> tuple[str, ...]:
     """Remove everything of `run`; return a line for each thing that stays, or may appear yet.
 
     `unanswered` names things that the engine was asked to make, without an answer in time. An
     overloaded engine makes them all the same, later.
     """
-    removed, until = clean_up(client, run), time.monotonic() + LATE_ENGINE
+    removed, until = clean_up_hosts(hosts, run), time.monotonic() + LATE_ENGINE
     missing = {*unanswered} - {*removed.found}
     while missing and time.monotonic() < until:
         time.sleep(LATE_LOOK)
-        removed = clean_up(client, run)
+        removed = clean_up_hosts(hosts, run)
         missing -= {*removed.found}
     doubt = "may appear yet, as Docker has not answered whether it is made: `emulate clean` removes"
     return (*removed.left, *(f"{name} {doubt} it" for name in sorted(missing)))
 
 
-def _remove_all(client: DockerClient, label: dict[str, str]) -> Removed:
+def _remove_all(client: DockerClient, label: dict[str, str], with_networks: bool) -> Removed:
     api = client.api
     containers = api.containers(all=True, filters=label)
     # side by side: the engine takes most of a second for each container
@@ -92,7 +125,7 @@ def _remove_all(client: DockerClient, label: dict[str, str]) -> Removed:
         ends = list(pool.map(lambda about: _remove_container(client, about["Id"]), containers))
     # the engine removes no network that a container is still attached to
     stuck = _stuck(client, label)
-    networks = api.networks(filters=label)
+    networks = api.networks(filters=label) if with_networks else []
     nets = [_remove_network(client, network) for network in networks]
     names = [volume["Name"] for volume in api.volumes(filters=label).get("Volumes") or []]
     volumes = [_remove(api.remove_volume, f"volume {name}", name) for name in names]

@@ -24,6 +24,7 @@ from ....world.verbs import Action, Setting
 from ..configs import spec
 from ..configs.spec import USUAL_PERIOD, cpu_quota
 from .client import MOST_CALLS, refusals
+from .hosts import Hosts
 
 UNLIMITED = -1
 """CPU quota of a container without one."""
@@ -137,14 +138,14 @@ class EngineFaults:
 
     def __init__(
         self,
-        client: DockerClient,
+        hosts: Hosts,
         run: str,
         cpus: Mapping[str, float | None],
         clock: EmulatedClock = UNDILATED,
     ) -> None:
         """`cpus` gives the CPU quota of each device in cores, undilated; None means no quota."""
         self._clock = clock
-        self._client, self._run, self._cpus = client, run, cpus
+        self._hosts, self._run, self._cpus = hosts, run, cpus
         self._nodes: dict[str, _Node] = {}  # devices that a fault has struck
         self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end
         self._tickets = 0
@@ -239,9 +240,8 @@ class EngineFaults:
         """Return the faults on the device `name`."""
         if name not in self._nodes:
             container = spec.name(self._run, name)
-            powers = ContainerPowers(
-                self._client, container, self._cpus[name], self._clock.dilation
-            )
+            client = self._hosts.of(name).client
+            powers = ContainerPowers(client, container, self._cpus[name], self._clock.dilation)
             self._nodes[name] = _Node(name, powers)
         return self._nodes[name]
 
@@ -266,7 +266,8 @@ class EngineFaults:
 
     def _runs(self, node: str) -> bool:
         try:
-            state = self._client.api.inspect_container(spec.name(self._run, node))["State"]
+            api = self._hosts.of(node).client.api
+            state = api.inspect_container(spec.name(self._run, node))["State"]
         except NotFound:
             return False
         return bool(state["Running"])

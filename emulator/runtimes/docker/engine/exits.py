@@ -12,6 +12,7 @@ from docker.errors import DockerException
 
 from ....units import Bytes
 from ....world.roles import EVALUATOR, SERVER
+from .hosts import Hosts
 
 ENGINE = 3.0
 """Seconds that the engine may take to report a container's end; milliseconds are usual."""
@@ -39,8 +40,8 @@ class Exit(NamedTuple):
 class Exits:
     """The last exit of each node of a run, by name, with the reason in words."""
 
-    def __init__(self, client: DockerClient) -> None:
-        self._client = client
+    def __init__(self, hosts: Hosts) -> None:
+        self._hosts = hosts
         self._ids: dict[str, str] = {}
         self._limits: dict[str, int | None] = {}
         self._words: dict[str, str] = {}
@@ -60,7 +61,8 @@ class Exits:
     def part(self, node: str, code: int, cause: str) -> Exit:
         """Describe the exit of the process of `node` from its supervisor's report."""
         container, limit = self._ids[node], self._limits[node]
-        how = of_part(self._client, container, node, limit, code, cause)
+        client = self._hosts.of(node).client
+        how = of_part(client, container, node, limit, code, cause)
         words = self._words.get(node, "") if code > 0 else ""
         self.last[node] = how._replace(reason=": ".join(filter(None, (how.reason, words))))
         return self.last[node]
@@ -69,7 +71,11 @@ class Exits:
         """Ask the engine how the container of `node` ended."""
         container, limit = self._ids[node], self._limits[node]
         words = self._words.get(node, "")
-        self.last[node] = of_container(self._client, container, node, limit, words)
+        host = self._hosts.of(node)
+        if why := host.lost():
+            self.last[node] = Exit(None, "", why)
+        else:
+            self.last[node] = of_container(host.client, container, node, limit, words)
         return self.last[node]
 
 

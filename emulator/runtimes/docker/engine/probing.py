@@ -43,6 +43,7 @@ from .engine_traits import (
     lacks,
     unlimited,
 )
+from .hosts import EngineHost, at
 from .owners import owned, place
 
 CORES = 1.0
@@ -71,26 +72,30 @@ def probe(client: DockerClient, image: str) -> Features:
     return examine(client, image).features
 
 
-def examine(client: DockerClient, image: str, files: int | None = None) -> Probed:
+def examine(
+    client: DockerClient, image: str, files: int | None = None, host: EngineHost | None = None
+) -> Probed:
     """Try mounts, limits and every means of shaping in a throwaway container.
 
-    `files`: number of open files to ask the engine for; None: the engine's own.
+    `files`: number of open files to ask the engine for; None: the engine's own. `host`: that of the
+    engine, if it is not this machine.
     The run has no id before its folder is created, so the probe is labelled with its own. Raises
     HostError if containers cannot use a run's files, or run on another kernel.
     """
-    run = new_id()
+    run, host = new_id(), host or EngineHost(client)
     with (
         owned(run),
         _files(run) as folder,
-        refusals("probing what the engine can do"),
+        refusals(f"probing what the engine can do{at(host)}"),
         _warnings(client) as warnings,
     ):
         try:
-            report = json.loads(_answer(client, image, run, folder, files))
+            report = json.loads(_answer(client, image, run, host.place(folder, run), files))
         finally:
             clean_up(client, run)
+            host.forget(run)
         known = lacks(client.info(), warnings)
-    if report["boot"] != BOOT.read_text(encoding="utf-8").strip():
+    if not host.name and report["boot"] != BOOT.read_text(encoding="utf-8").strip():
         raise HostError(
             f"the engine at {endpoint()} runs containers on another kernel, as Docker Desktop does "
             "in a virtual machine, or on another machine: its clock is not this one's, so no fault "
@@ -202,12 +207,14 @@ def means_for(
     shaping: Delay | None = None,
     *,
     boxes: bool = True,
+    host: EngineHost | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Means:
     """Choose the means by which this kernel shapes and cuts the links of `scenario`.
 
     `timeline`: the scenario's compiled schedule; `shaping` forces the means of delays; `boxes`:
-    whether a box could hold packets; `tell` shows what the engine does not keep. Raises HostError
+    whether a box could hold packets; `host` as of `examine`; `tell` shows what the engine does not
+    keep. Raises HostError
     if the kernel lacks a means, or the engine a limit that `scenario` needs, or open files. This
     process, the conductor, has its own limit of open files raised.
     """
@@ -215,7 +222,7 @@ def means_for(
     links = {scenario.server.link, *(device.link for device in scenario.nodes)}
     links.update(*set(reshaped_links(scenario).values()))
     links.update(_around_bottlenecks(scenario))
-    found = examine(client, image)
+    found = examine(client, image, host=host)
     if wrong := [*broken(found.lacks, scenario, timeline)]:
         raise HostError(f"the engine at {endpoint()}: {'; '.join(wrong)}")
     for lack in found.lacks:
@@ -228,7 +235,7 @@ def means_for(
     if scenario.bottlenecks:
         backend = _with_queues(backend, features)
     needed = files_needed(len(scenario.nodes), len(boxed_nodes(scenario, backend)))
-    return Means(backend, _files_given(client, image, needed, found.files))
+    return Means(backend, _files_given(client, image, needed, found.files, host))
 
 
 def no_forks(client: DockerClient, image: str, scenario: Scenario) -> str:
@@ -281,7 +288,9 @@ def _raise_own_limit(scenario: Scenario) -> None:
         raise HostError(short)
 
 
-def _files_given(client: DockerClient, image: str, needed: int, usual: int) -> int:
+def _files_given(
+    client: DockerClient, image: str, needed: int, usual: int, host: EngineHost | None
+) -> int:
     """Return how many files a container's process may open: `usual`, or else `needed`.
 
     Raises HostError if the engine gives fewer than `needed`.
@@ -289,7 +298,7 @@ def _files_given(client: DockerClient, image: str, needed: int, usual: int) -> i
     if needed <= usual:
         return usual
     try:
-        given = examine(client, image, needed).files
+        given = examine(client, image, needed, host).files
     except DeploymentError:  # the engine may not raise its own limit
         given = usual
     if given < needed:

@@ -6,16 +6,16 @@ any way, the engine closes the container's standard input, and the supervisor en
 
 import selectors
 import socket
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
-
-from docker import DockerClient
 
 from ....node import reports
 from ....node.forking.fork_messages import Fork
 from ....node.orders import AnyOrder, encode
 from ....node.reports import NodeReport
+from .hosts import EngineHost
 
 _HEADER = 8
 """Docker frames what a container prints: stream number, three zeros, length (big-endian u32)."""
@@ -31,7 +31,7 @@ class Said(NamedTuple):
     report: NodeReport | None = None
     """The supervisor's report, if the line is one."""
     now: float = 0.0
-    """Time of the report by the host's monotonic clock."""
+    """Time of the report by this machine's monotonic clock."""
     error: bool = False
     """Whether the line was printed to standard error."""
 
@@ -49,6 +49,8 @@ class _Connection:
     node: str
     holder: Any
     socket: socket.socket
+    at_home: Callable[[float], float]
+    """Turns readings of the clock of the container's host into those of this machine's."""
     raw: bytearray = field(default_factory=bytearray)
     lines: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
 
@@ -70,15 +72,18 @@ class _Connection:
         pending += text
         *whole, rest = pending.split(b"\n")
         self.lines[stream] = bytearray(rest)
-        return [_said(self.node, stream, line.decode(errors="replace")) for line in whole]
+        texts = (line.decode(errors="replace") for line in whole)
+        return [_said(self.node, stream, text, self.at_home) for text in texts]
 
 
-def _said(node: str, stream: int, line: str) -> Said:
+def _said(node: str, stream: int, line: str, at_home: Callable[[float], float]) -> Said:
     """Return a `line` of `node`, decoded if it is a supervisor's report."""
     if stream == _ERROR_STREAM:
         return Said(node, line, error=True)
     stamped = reports.decode(line)
-    return Said(node, line) if stamped is None else Said(node, line, stamped.report, stamped.now)
+    if stamped is None:
+        return Said(node, line)
+    return Said(node, line, stamped.report, at_home(stamped.now))
 
 
 class Stdio:
@@ -88,13 +93,13 @@ class Stdio:
         self._selector = selectors.DefaultSelector()
         self._connections: dict[str, _Connection] = {}
 
-    def open(self, client: DockerClient, node: str, container: str) -> None:
+    def open(self, host: EngineHost, node: str, container: str) -> None:
         """Attach to the `container` of `node`. Several threads may call this at once."""
         params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-        holder = client.api.attach_socket(container, params=params)
+        holder = host.client.api.attach_socket(container, params=params)
         raw: socket.socket = getattr(holder, "_sock", holder)
         raw.settimeout(10.0)
-        self._connections[node] = _Connection(node, holder, raw)
+        self._connections[node] = _Connection(node, holder, raw, host.at_home)
 
     def listen(self, node: str) -> None:
         """Let `read` return the output of `node`. Only the thread that reads may call this."""

@@ -1,9 +1,8 @@
-"""The box of a run, as the conductor sees it: ready, late, dead."""
+"""The box of a run on a host, as the conductor sees it: ready, late, dead."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from docker import DockerClient
 from docker.errors import NotFound
 
 from ....errors import DeploymentError
@@ -12,6 +11,7 @@ from ....world.emulated_clock import UNDILATED
 from ..configs import spec
 from ..engine.client import refusals
 from ..engine.exits import Exits
+from ..engine.hosts import EngineHost
 from ..engine.stdio import OutputEnded, Said
 from ..reporting import Reports
 from ..run_logs import NodeLogs
@@ -20,8 +20,9 @@ from ..run_logs import NodeLogs
 class PacketBox:
     """Hears what the container of the box prints. A run ends with the reason if the box dies."""
 
-    def __init__(self, client: DockerClient, run: str, exits: Exits, logs: NodeLogs) -> None:
-        self._client, self._run, self._exits, self._logs = client, run, exits, logs
+    def __init__(self, host: EngineHost, run: str, exits: Exits, logs: NodeLogs) -> None:
+        self._host, self._run, self._exits, self._logs = host, run, exits, logs
+        self._name = host.box
         self._until = UNDILATED.now() + spec.BOX_READY
         self.ready = False
         """Whether the box serves."""
@@ -34,10 +35,10 @@ class PacketBox:
             case ReadyLine():
                 self.ready = True
             case LatenessLine() as line:
-                reports.late(line)
+                reports.late(line, self._host.at_home(line.time))
             case _ if news.text.strip():
-                self._exits.said(spec.BOX, news.text)
-                self._logs.write(spec.BOX, news.text)
+                self._exits.said(self._name, news.text)
+                self._logs.write(self._name, news.text)
 
     def check_start(self) -> None:
         """Raise DeploymentError if the box should serve by now, and does not."""
@@ -55,21 +56,21 @@ class PacketBox:
         try:
             yield
         except DeploymentError as error:
-            if self._runs():
+            if self._host.lost() or self._runs():
                 raise
             raise DeploymentError(self._obituary()) from error
 
     def _runs(self) -> bool:
         with refusals("asking for the box that delays packets"):
             try:
-                state = self._client.api.inspect_container(spec.name(self._run, spec.BOX))
+                state = self._host.client.api.inspect_container(spec.name(self._run, spec.BOX))
             except NotFound:
                 return False
         return bool(state["State"]["Running"])
 
     def _obituary(self) -> str:
-        reason = self._exits.container(spec.BOX).reason
+        reason = self._exits.container(self._name).reason
         return (
             f"the box that delays packets ended unasked, and the links with it: {reason}; "
-            f"{self._logs.ending(spec.BOX)}"
+            f"{self._logs.ending(self._name)}"
         )

@@ -1,0 +1,119 @@
+"""The agent of a host: leads a conductor on another host to this host's engine.
+
+The process of the container `python -m emulator.runtimes.swarm.agent PORT`. It holds the streams of
+the conductor to the devices' containers, so when it dies the engine ends their standard input, and
+their supervisors end them. A conductor that is silent loses its streams in the same way.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+
+from ...machine.host import Load
+from ...transport.secrets import Keys
+from ...transport.tunnel.agent_end import AgentEnd
+from ...transport.tunnel.byte_streams import Ends
+
+SOCKET = "/var/run/docker.sock"
+"""The engine's socket, in the agent's container."""
+FILES = Path("/files")
+"""Folder of the files that containers of this host mount: a volume of the agent's container."""
+SECRET = Path("/run/secrets/agent")
+"""The agent's keys, in its container."""
+IDLE = 60.0
+"""Seconds without a conductor after which the agent ends."""
+
+Placed = list[tuple[str, int, int, int, bytes | None]]
+"""Files: relative path, mode, user, group, and content; None for a folder. Folders come first."""
+
+pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(Placed).decode
+
+
+class Hands:
+    """The answers of an agent to its conductor's questions."""
+
+    def __init__(self, files: Path = FILES) -> None:
+        self._files, self._load = files, Load()
+        self._sampling = False
+
+    def answer(self, what: str, facts: dict[str, Any], payload: bytes) -> dict[str, Any]:
+        """Return the answer. Raises ValueError for an unknown question, OSError if the disk does
+        not do as it is told."""
+        match what:
+            case "clock":
+                return {"now": time.monotonic()}
+            case "about":
+                return {"version": version("edge-emulate"), "cores": os.cpu_count() or 1}
+            case "put":
+                self._put(str(facts["to"]), _unpack(payload))
+                return {}
+            case "forget":
+                self._forget(str(facts["to"]))
+                return {}
+            case "load":
+                return self._loads(int(facts.get("since", 0)))
+        raise ValueError(f"an agent of this version does not know the question {what!r}")
+
+    def _put(self, to: str, placed: Placed) -> None:
+        for name, mode, user, group, content in placed:
+            path = self._inside(to, name)
+            if content is None:
+                path.mkdir(parents=True, exist_ok=True)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            os.chown(path, user, group)
+            path.chmod(mode)
+
+    def _forget(self, to: str) -> None:
+        import shutil
+
+        shutil.rmtree(self._inside(to), ignore_errors=True)
+
+    def _inside(self, *names: str) -> Path:
+        """Return the path of the files below the agent's folder. Raises ValueError outside."""
+        inner = PurePosixPath(*names)
+        if inner.is_absolute() or ".." in inner.parts:
+            raise ValueError(f"{inner} is not below the folder of the agent's files")
+        return self._files / inner
+
+    def _loads(self, since: int) -> dict[str, Any]:
+        if not self._sampling:
+            self._sampling = True
+            self._load.begin()
+        return {"busy": self._load.busy[since:], "pressure": self._load.pressure[since:]}
+
+
+async def connect() -> Ends:
+    """Open a connection to the engine."""
+    return await asyncio.open_unix_connection(SOCKET)
+
+
+async def serve(port: int) -> None:
+    """Serve until a SIGTERM, or until no conductor has been heard for a while."""
+    keys = msgspec.json.decode(SECRET.read_bytes(), type=Keys)
+    end = AgentEnd(f"tcp://*:{port}", keys, connect, Hands().answer)
+    serving = asyncio.ensure_future(end.serve())
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    while not serving.done():
+        await asyncio.wait([serving], timeout=1.0)
+        if time.monotonic() - end.heard > IDLE:
+            serving.cancel()
+    if not serving.cancelled():
+        serving.result()  # raises what ended it
+
+
+def main() -> None:
+    asyncio.run(serve(int(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    main()

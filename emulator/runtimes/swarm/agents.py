@@ -1,0 +1,214 @@
+"""The agents of a swarm's hosts: a global service, which every other command may start anew.
+
+The service has keys of its own, made when it starts: the agents get theirs as a secret of the
+swarm, and only its starter has the other half. Its label names the starter's lock, so what a dead
+starter has left can be told.
+"""
+
+import random
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import requests
+from docker import DockerClient
+from docker.errors import APIError, DockerException
+from docker.types import (
+    ContainerSpec,
+    Mount,
+    NetworkAttachmentConfig,
+    Placement,
+    RestartPolicy,
+    SecretReference,
+    ServiceMode,
+    TaskTemplate,
+)
+
+from ...errors import HostError
+from ...machine.installed import versions
+from ...runs.folder import new_id
+from ...transport.secrets import KeyPair, Keys, issue
+from ...transport.tunnel.conductor_end import Tunnel, TunnelError
+from ..docker.engine import owners
+from ..docker.engine.cleanup import LOCK, ROLE, RUN
+from ..docker.engine.client import refusals
+from .agent import FILES, SECRET, SOCKET
+from .nodes import Node
+from .remote_host import RemoteHost
+
+PORTS = range(23_000, 30_000)
+"""Ports that agents listen on, below those that kernels give to connections of their own."""
+START = 60.0
+"""Seconds in which the agents of all hosts answer."""
+LOOK = 0.1
+
+CONDUCTOR = "conductor"
+
+
+@dataclass(frozen=True)
+class Agents:
+    """The agents of a swarm, until `close`."""
+
+    hosts: tuple[RemoteHost, ...]
+    close: Callable[[], None]
+
+
+def start(
+    client: DockerClient, image: str, nodes: list[Node], tell: Callable[[str], None]
+) -> Agents:
+    """Start an agent at each of `nodes`, from the `image` that all of them have.
+
+    Raises HostError with all hosts whose agent does not come up.
+    """
+    run, port = new_id(), random.choice(PORTS)
+    guests, secrets = issue([CONDUCTOR], encrypt=True)
+    keys = secrets[CONDUCTOR]
+    if not (isinstance(guests, Keys) and isinstance(keys, KeyPair)):
+        raise TypeError("agents are met with keys")
+    with ExitStack() as held:
+        held.enter_context(owners.owned(run))
+        marks = {RUN: run, LOCK: str(owners.place(run)), ROLE: "agents"}
+        held.callback(lambda: owners.place(run).unlink(missing_ok=True))
+        held.callback(remove_service, client, run)
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="emulate-swarm-")))
+        tell(f"agents: starting at {', '.join(node.name for node in nodes)}")
+        with refusals("starting the agents of the swarm's hosts"):
+            _create(client, run, image, port, guests, nodes, marks)
+        hosts = _met(client, run, port, keys, nodes, folder, held)
+        return Agents(tuple(hosts), held.pop_all().close)
+
+
+def _create(
+    client: DockerClient,
+    run: str,
+    image: str,
+    port: int,
+    guests: Keys,
+    nodes: list[Node],
+    marks: dict[str, str],
+) -> None:
+    name = f"emulate-{run}-agents"
+    secret = client.api.create_secret(name, msgspec.json.encode(guests), labels=marks)
+    reference = SecretReference(secret["ID"], name, filename=SECRET.name, mode=0o400)
+    away = [f"node.id!={node}" for node in _others(client, nodes)]
+    spec = ContainerSpec(
+        image,
+        command=["python3", "-m", "emulator.runtimes.swarm.agent"],
+        args=[str(port)],
+        labels=marks,
+        mounts=[
+            Mount(SOCKET, SOCKET, type="bind"),
+            Mount(str(FILES), None, type="volume"),
+        ],
+        secrets=[reference],
+        read_only=True,
+        cap_drop=["ALL"],
+        cap_add=["CHOWN", "DAC_OVERRIDE", "FOWNER"],
+    )
+    template = TaskTemplate(
+        spec,
+        restart_policy=RestartPolicy(condition="none"),
+        placement=Placement(constraints=away),
+        networks=[NetworkAttachmentConfig("host")],
+        log_driver=None,
+    )
+    api: Any = client.api  # which has no types for services
+    api.create_service(template, name=name, labels=marks, mode=ServiceMode("global"))
+
+
+def _others(client: DockerClient, nodes: list[Node]) -> list[str]:
+    """Return the ids of the swarm's nodes without an agent."""
+    wanted = {node.id for node in nodes}
+    return [node["ID"] for node in client.api.nodes() if node["ID"] not in wanted]
+
+
+def _met(
+    client: DockerClient,
+    run: str,
+    port: int,
+    keys: KeyPair,
+    nodes: list[Node],
+    folder: Path,
+    held: ExitStack,
+) -> list[RemoteHost]:
+    """Return the hosts of `nodes` once all agents answer."""
+    until = time.monotonic() + START
+    hosts: list[RemoteHost] = []
+    wrong: list[str] = []
+    tunnels = []
+    for number, node in enumerate(nodes):
+        tunnel = Tunnel(f"tcp://{node.address}:{port}", keys, folder / f"engine-{number}.sock")
+        held.callback(tunnel.close)
+        tunnels.append(tunnel)
+    for node, tunnel in zip(nodes, tunnels, strict=True):
+        try:
+            about = _asked(tunnel, until, partial(_failed, client, run, node))
+        except TunnelError as error:
+            wrong.append(f"{node.name} ({node.address}): its agent does not come up: {error}")
+            continue
+        ours = versions(["edge-emulate"])["edge-emulate"]
+        if about["version"] != ours:
+            wrong.append(
+                f"{node.name}: its agent is of the version {about['version']}, expected {ours}"
+            )
+            continue
+        engine = DockerClient(base_url=f"unix://{tunnel.path}", timeout=120, max_pool_size=32)
+        host = RemoteHost(node.name, tunnel, engine, _container(engine, run))
+        held.callback(host.close)
+        hosts.append(host)
+    if wrong:
+        raise HostError("the swarm's hosts: " + "; ".join(wrong))
+    return hosts
+
+
+def _asked(tunnel: Tunnel, until: float, failed: Callable[[], str]) -> dict[str, Any]:
+    """Ask an agent about itself until it answers."""
+    while True:
+        try:
+            return tunnel.ask("about", timeout=1.0)
+        except TunnelError as error:
+            if why := failed():
+                raise TunnelError(why) from error
+            if time.monotonic() > until:
+                raise TunnelError(f"no agent with the right key answers: {error}") from error
+
+
+def _failed(client: DockerClient, run: str, node: Node) -> str:
+    """Return why the task of an agent has failed; empty if it has not."""
+    filters = {"service": f"emulate-{run}-agents", "node": node.id}
+    with suppress(DockerException, requests.RequestException):
+        api: Any = client.api
+        for task in api.tasks(filters=filters):
+            state = task["Status"]
+            if state["State"] in ("failed", "rejected", "complete"):
+                return str(state.get("Err") or state["Message"])
+    return ""
+
+
+def _container(engine: DockerClient, run: str) -> str:
+    with refusals("looking up the agent's container"):
+        return str(engine.api.containers(filters={"label": f"{RUN}={run}"})[0]["Id"])
+
+
+def remove_service(client: DockerClient, run: str) -> None:
+    """Remove the agents of `run` and their secret, if the swarm has them."""
+    with suppress(DockerException, requests.RequestException):
+        api: Any = client.api
+        for service in api.services(filters={"label": f"{RUN}={run}"}):
+            api.remove_service(service["ID"])
+    until = time.monotonic() + 10.0
+    while time.monotonic() < until:
+        try:
+            for secret in client.api.secrets(filters={"label": f"{RUN}={run}"}):
+                client.api.remove_secret(secret["ID"])
+            return
+        except APIError:  # the service still holds it for a moment
+            time.sleep(LOOK)
+        except (DockerException, requests.RequestException):
+            return

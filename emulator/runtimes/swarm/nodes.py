@@ -1,0 +1,77 @@
+"""The nodes of a swarm, as its managers know them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from docker import DockerClient
+
+from ...errors import HostError
+from ..docker.engine.client import refusals
+from ..docker.engine.endpoint import endpoint
+
+LABEL = "emulate.host"
+"""Label of nodes by which scenarios name hosts."""
+
+HOW = (
+    "`docker swarm init` makes one of its engine, `emulate cluster up --local 3` makes one of "
+    "three engines on this machine, for trying (docs/swarm.md)"
+)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the swarm that is ready for devices."""
+
+    id: str
+    name: str
+    address: str
+    cores: int
+    memory: int
+    label: str = ""
+
+    @classmethod
+    def read(cls, about: Mapping[str, Any]) -> "Node":
+        """Return the node that the engine describes as `about`."""
+        resources = about["Description"]["Resources"]
+        spec = about["Spec"]
+        return cls(
+            about["ID"],
+            spec.get("Name") or about["Description"]["Hostname"],
+            about["Status"]["Addr"],
+            max(1, resources["NanoCPUs"] // 10**9),
+            resources["MemoryBytes"],
+            (spec.get("Labels") or {}).get(LABEL, ""),
+        )
+
+
+def ready_nodes(client: DockerClient) -> tuple[Node, list[Node]]:
+    """Return the node of this machine, and the other ones that are ready and active.
+
+    Raises HostError if the engine is no manager of a swarm.
+    """
+    with refusals("asking the engine for its swarm"):
+        swarm = client.info().get("Swarm") or {}
+        if not swarm.get("ControlAvailable"):
+            state = "a worker of one" if swarm.get("NodeID") else "in none"
+            raise HostError(
+                f"the engine at {endpoint()} has to be a manager of a swarm, and is {state}: {HOW}"
+            )
+        nodes = client.api.nodes()
+    usable = [
+        Node.read(node)
+        for node in nodes
+        if node["Status"]["State"] == "ready" and node["Spec"]["Availability"] == "active"
+    ]
+    own = swarm["NodeID"]
+    if double := _double(usable):
+        raise HostError(f"two nodes of the swarm have the name {double}: give each its own")
+    home = next((node for node in usable if node.id == own), None)
+    if home is None:
+        raise HostError(f"the node of the engine at {endpoint()} is not active in its swarm")
+    return home, sorted((node for node in usable if node.id != own), key=lambda node: node.name)
+
+
+def _double(nodes: list[Node]) -> str:
+    names = [node.name for node in nodes]
+    return next((name for name in names if names.count(name) > 1), "")

@@ -1,0 +1,113 @@
+"""A whole run on the hosts of a swarm: its engines, in place of that of one machine."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from docker import DockerClient
+
+from ...errors import HostError
+from ...machine.host import Host
+from ...scenario import Scenario
+from ..docker import play_containers, resume_containers
+from ..docker.configs.container_settings import Means
+from ..docker.engine.client import connect
+from ..docker.engine.hosts import EngineHost, Hosts
+from ..docker.engine.probing import described
+from ..docker.images.node_image import NodeImage
+from . import agents
+from .nodes import Node, ready_nodes
+from .placement import Place, place
+
+
+class SwarmEngines(play_containers.Engines):
+    """The engines of a swarm, of which this machine's is a manager."""
+
+    runtime = "swarm"
+
+    def capacity(self) -> Host:
+        _, others = ready_nodes(connect())
+        here = Host.here()
+        return replace(
+            here,
+            cores=here.cores + sum(node.cores for node in others),
+            memory=here.memory + sum(node.memory for node in others),
+            available=here.available + sum(node.memory for node in others),
+        )
+
+    def devices_by_host(self, scenario: Scenario) -> dict[str, list[str]]:
+        """Return the devices that each host would have. Raises HostError as `open`."""
+        home, others = ready_nodes(connect())
+        return _by_host([home, *others], scenario)
+
+    def encrypted(self, scenario: Scenario) -> Scenario:
+        server = scenario.server.model_copy(update={"encrypt": True})
+        return scenario.model_copy(update={"server": server})
+
+    def open(
+        self,
+        client: DockerClient,
+        image: NodeImage,
+        scenario: Scenario,
+        probe: Callable[[EngineHost], Means],
+        tell: Callable[[str], None],
+    ) -> tuple[Hosts, Means]:
+        home, others = ready_nodes(client)
+        placed = _by_host([home, *others], scenario)
+        for node in (home, *others):
+            tell(_words(node, placed[node.name]))
+        wanted = [node for node in others if placed[node.name]]
+        if not wanted:
+            return super().open(client, image, scenario, probe, tell)
+        running = agents.start(client, image.id, wanted, tell)
+        try:
+            there = {device: host for host in running.hosts for device in placed[host.name]}
+            hosts = Hosts(EngineHost(client), running.hosts, there, running.close)
+            return hosts, _means_of_all(hosts, probe, tell)
+        except BaseException:
+            running.close()
+            raise
+
+
+def _by_host(nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
+    """Return the devices of each of `nodes`, by its name; the first is that of this machine."""
+    home, *others = nodes
+    placed = place(scenario, [_place(home, Host.here().available), *map(_place, others)])
+    return {
+        node.name: [device for device, name in placed.items() if name == node.name]
+        for node in nodes
+    }
+
+
+def _place(node: Node, available: int | None = None) -> Place:
+    """Return `node` as a place for devices, with the bytes of memory that it has for them."""
+    return Place(node.name, node.cores, available or node.memory, node.label)
+
+
+def _words(node: Node, devices: list[str]) -> str:
+    memory = f"{node.memory / 2**30:.0f} GiB"
+    return f"host {node.name}: {node.cores} cores, {memory}, {len(devices)} devices"
+
+
+def _means_of_all(
+    hosts: Hosts, probe: Callable[[EngineHost], Means], tell: Callable[[str], None]
+) -> Means:
+    """Return the means that all `hosts` have. Raises HostError if they shape links differently."""
+    means = probe(hosts.home)
+    for host in hosts.others:
+        tell(f"probing {host.name}")
+        if (own := probe(host)).backend != means.backend:
+            raise HostError(
+                f"{host.name} shapes links in another way than this machine, so devices would "
+                f"differ by their host: {described(own.backend.plain())} there, "
+                f"{described(means.backend.plain())} here: load the same kernel modules at all "
+                "hosts, or name the means by --shaping"
+            )
+    return means
+
+
+play = partial(play_containers.play, engines=SwarmEngines())
+"""Plays a scenario on a swarm, as `play_containers.play` does on one machine."""
+
+resume = partial(resume_containers.resume, engines=SwarmEngines())
+"""Goes on with such a run."""

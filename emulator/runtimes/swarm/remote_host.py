@@ -1,0 +1,98 @@
+"""Another host of a run: its engine behind an agent, and the files of its containers."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+
+import requests
+from docker import DockerClient
+from docker.errors import DockerException
+
+from ...errors import DeploymentError
+from ...transport.tunnel.conductor_end import Tunnel, TunnelError
+from ..docker.engine.hosts import EngineHost
+from .agent import FILES, Placed, pack
+
+TRANSFER = 300.0
+"""Seconds in which a file or folder reaches a host."""
+
+
+class RemoteHost(EngineHost):
+    """A host whose engine and clock are reached through a tunnel to its agent."""
+
+    def __init__(self, name: str, tunnel: Tunnel, client: DockerClient, agent: str) -> None:
+        """`client` goes through the tunnel; `agent` is the id of the agent's container."""
+        super().__init__(client, name)
+        self.tunnel = tunnel
+        self._folder = _mounted(client, agent)
+        self._placed: dict[tuple[str, Path], Path] = {}
+        self._lock = Lock()
+        self._lost = ""
+
+    def place(self, source: Path, run: str) -> Path:
+        """Send `source` to the host, once for a run; return where its engine finds it."""
+        with self._lock:
+            known = self._placed.get((run, source))
+            if known is None:
+                to = f"{run}/{len(self._placed)}"
+                try:
+                    self.tunnel.ask("put", pack(_packed(source)), TRANSFER, to=to)
+                except TunnelError as error:
+                    raise DeploymentError(f"sending {source} to {self.name}: {error}") from error
+                known = self._placed[run, source] = self._folder / to / source.name
+        return known
+
+    def forget(self, run: str) -> None:
+        with self._lock:
+            self._placed = {key: at for key, at in self._placed.items() if key[0] != run}
+        with suppress(TunnelError):
+            self.tunnel.ask("forget", to=run)
+
+    def at_home(self, reading: float) -> float:
+        return reading - self.tunnel.offset.seconds
+
+    def away(self, reading: float) -> float:
+        return reading + self.tunnel.offset.seconds
+
+    def lost(self) -> str:
+        if not self._lost:
+            if self.tunnel.lost:
+                self._lost = f"the agent of its host {self.name} gives {self.tunnel.lost}"
+            else:
+                try:
+                    self.client.ping()
+                except (DockerException, requests.RequestException):
+                    self._lost = f"the engine of its host {self.name} does not answer"
+        return self._lost
+
+    def close(self) -> None:
+        with suppress(DockerException, requests.RequestException):
+            self.client.close()
+        self.tunnel.close()
+
+
+def _mounted(client: DockerClient, agent: str) -> Path:
+    """Return the path at the host of the folder with the files of the `agent`."""
+    mounts = client.api.inspect_container(agent)["Mounts"]
+    return Path(next(each["Source"] for each in mounts if each["Destination"] == str(FILES)))
+
+
+def _packed(source: Path) -> Placed:
+    """Return `source` and all below it, with the modes and owners that it has here."""
+    return [
+        (
+            str(path.relative_to(source.parent)),
+            (about := path.stat()).st_mode & 0o777,
+            about.st_uid,
+            about.st_gid,
+            None if path.is_dir() else path.read_bytes(),
+        )
+        for path in _below(source)
+    ]
+
+
+def _below(source: Path) -> Iterator[Path]:
+    yield source
+    if source.is_dir():
+        yield from sorted(source.rglob("*"))

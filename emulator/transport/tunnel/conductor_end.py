@@ -1,0 +1,171 @@
+"""The conductor's end of a tunnel: a thread, and a Unix socket that leads to the host's engine."""
+
+import asyncio
+import itertools
+import threading
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import zmq
+import zmq.asyncio
+
+from ..secrets import KeyPair
+from .byte_streams import ByteStreams
+from .clock_offset import ClockOffset
+from .tunnel_heads import Answer, AnyHead, Ask, Open, Refuse, decode, encode
+
+T = TypeVar("T")
+
+LOOK = 0.5
+"""Seconds between two readings of the host's clock."""
+
+PATIENCE = 10.0
+"""Seconds without an answer after which a host counts as lost."""
+
+
+class TunnelError(OSError):
+    """The agent refuses, or does not answer."""
+
+
+class Tunnel:
+    """The connection to the agent of one host, until `close`.
+
+    Connections to the Unix socket `path` are connections to the host's engine. Once the host is
+    lost they end, and no other is made.
+    """
+
+    def __init__(self, address: str, keys: KeyPair, path: Path) -> None:
+        """`address`: the agent's, as `tcp://10.0.0.2:29017`."""
+        self.path, self.offset = path, ClockOffset()
+        self.lost = ""
+        """Why the host is lost; empty while it is not."""
+        self._address, self._keys = address, keys
+        self._numbers = itertools.count(1)
+        self._questions: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._over = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        self._ready.wait()
+
+    def ask(
+        self, what: str, payload: bytes = b"", timeout: float = PATIENCE, **facts: Any
+    ) -> dict[str, Any]:
+        """Return the agent's answer. Raises TunnelError if it refuses, or gives none in time."""
+        if self.lost:
+            raise TunnelError(self.lost)
+        return self._called(self._ask(what, facts, payload, timeout))
+
+    def close(self) -> None:
+        """End the streams and the thread. Idempotent."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._over.set)
+            self._thread.join()
+
+    def _called(self, call: Coroutine[Any, Any, T]) -> T:
+        if not self._thread.is_alive():
+            call.close()
+            raise TunnelError("the connection to the agent has ended")
+        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+
+    # -- in the thread -----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._serve())
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        context = zmq.asyncio.Context()
+        self._socket = context.socket(zmq.DEALER)
+        for option in (zmq.LINGER, zmq.SNDHWM, zmq.RCVHWM):
+            self._socket.setsockopt(option, 0)
+        self._socket.setsockopt(zmq.RECONNECT_IVL, 100)
+        self._socket.curve_publickey = self._keys.public.encode()
+        self._socket.curve_secretkey = self._keys.private.encode()
+        self._socket.curve_serverkey = self._keys.server.encode()
+        self._socket.connect(self._address)
+        self._streams = ByteStreams(self._send)
+        server = await asyncio.start_unix_server(self._accept, self.path)
+        tasks = [asyncio.ensure_future(self._receive()), asyncio.ensure_future(self._watch())]
+        self._ready.set()
+        await self._over.wait()
+        server.close()
+        for task in tasks:
+            task.cancel()
+        self._end("the connection to the agent has ended")
+        await self._streams.closed()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._socket.close()
+        context.term()
+        self.path.unlink(missing_ok=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.lost:
+            writer.close()
+            return
+        number = next(self._numbers)
+        self._send(Open(number))
+
+        async def ends() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            return reader, writer
+
+        self._streams.begin(number, ends)
+
+    async def _receive(self) -> None:
+        while True:
+            head, payload = await self._socket.recv_multipart()
+            match decode(head):
+                case Answer(number, facts):
+                    if (waits := self._questions.pop(number, None)) and not waits.done():
+                        waits.set_result(facts)
+                case Refuse(number, why):
+                    if (waits := self._questions.pop(number, None)) and not waits.done():
+                        waits.set_exception(TunnelError(why))
+                case Ask():
+                    pass  # a conductor answers nothing
+                case other:
+                    self._streams.take(other, payload)
+
+    async def _ask(
+        self, what: str, facts: dict[str, Any], payload: bytes, timeout: float
+    ) -> dict[str, Any]:
+        number = next(self._numbers)
+        waits = self._questions[number] = self._loop.create_future()
+        self._send(Ask(number, what, facts), payload)
+        try:
+            return await asyncio.wait_for(waits, timeout)
+        except TimeoutError:
+            raise TunnelError(f"no answer within {timeout:.0f} s") from None
+        finally:
+            self._questions.pop(number, None)
+
+    async def _watch(self) -> None:
+        """Read the host's clock again and again, and notice that the host is lost."""
+        answered = None
+        while not self.lost:
+            asked = time.monotonic()
+            try:
+                there = float((await self._ask("clock", {}, b"", PATIENCE))["now"])
+            except TunnelError:
+                if answered is not None:  # before, the conductor waits for an agent that starts
+                    self._end(f"no answer for {time.monotonic() - answered:.0f} s")
+                continue
+            answered = time.monotonic()
+            self.offset.heard(asked, there, answered)
+            await asyncio.sleep(LOOK)
+
+    def _end(self, why: str) -> None:
+        self.lost = self.lost or why
+        self._streams.close()
+        for waits in self._questions.values():
+            if not waits.done():
+                waits.set_exception(TunnelError(why))
+
+    def _send(self, head: AnyHead, payload: bytes = b"") -> None:
+        self._socket.send_multipart([encode(head), payload])
