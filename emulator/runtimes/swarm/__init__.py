@@ -1,0 +1,1 @@
+"""Plays a scenario on several hosts, whose Docker engines are one Swarm."""
