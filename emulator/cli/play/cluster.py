@@ -1,55 +1,127 @@
-"""`emulate cluster`: a cluster on this machine, for trying what plays on clusters."""
+"""`emulate cluster`: clusters on this machine, for trying what plays on clusters."""
 
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ...errors import HostError
 from ..options import JSON_OPTION
 from ..output import emit
 
+if TYPE_CHECKING:
+    from ...runtimes.swarm.local_engines import LocalEngines
+    from ...sweeps.cluster.local_cluster import LocalCluster
 
-@click.command(short_help="Start a small Dask cluster on this machine, or end it.")
+
+@click.command(short_help="Start a small Docker Swarm or Dask cluster on this machine, or end it.")
 @click.argument("action", type=click.Choice(["up", "down"]), required=False)
 @click.option(
     "--local",
-    type=click.IntRange(min=1, max=256),
+    type=click.IntRange(min=1, max=250),
     metavar="N",
-    help="Start N workers, each of which plays one point at a time.",
+    help="Start N Docker engines, or with `--dask` N workers, each of which plays one point at a "
+    "time.",
 )
-@click.option("--dask", is_flag=True, help="Start a Dask scheduler with its workers.")
+@click.option("--dask", is_flag=True, help="Start a Dask scheduler with its workers, no engines.")
 @JSON_OPTION
 def cluster(
     action: Literal["up", "down"] | None, local: int | None, dask: bool, as_json: bool
 ) -> None:
-    """Start a Dask cluster on this machine for `--cluster` (up), or end it (down).
+    """Start a cluster on this machine (up), or end all of its clusters (down).
 
-    It shows how sweeps, studies and tunings play on a cluster; on one machine nothing is sooner.
-    Without an action, say what is up. A real cluster is any Dask scheduler with workers that have
-    the emulator installed, in the version of this machine. Whoever reaches a scheduler can run code
-    on its workers: keep it in a network of your own, or let Dask use TLS.
+    N Docker engines are one Swarm, for `emulate run --on swarm`: each has a network namespace, an
+    address and the node image of its own, as N hosts would; this needs root. A Dask cluster is for
+    `--cluster` of sweeps, studies and tunings. Both show how these play on several machines; on one
+    machine nothing is sooner.
+
+    Without an action, say what is up. A real Swarm is described in docs/swarm.md. A real Dask
+    cluster is any scheduler with workers that have the emulator installed, in the version of this
+    machine. Whoever reaches a scheduler can run code on its workers: keep it in a network of your
+    own, or let Dask use TLS.
 
     \b
+    emulate cluster up --local 3
     emulate cluster up --local 3 --dask
     emulate sweep lab.yaml --seeds 24 --cluster tcp://127.0.0.1:PORT
     emulate cluster down
     """
-    if (action == "up") != (local is not None and dask):
-        raise click.UsageError("write `emulate cluster up --local N --dask`")
-    from ...sweeps.cluster import local_cluster as on_this_machine
-
-    if action == "up":
-        assert local is not None
-        on_this_machine.up(local)
+    if (action == "up") != (local is not None) or (dask and action != "up"):
+        raise click.UsageError("write `emulate cluster up --local N`, with or without `--dask`")
     if action == "down":
-        ended = on_this_machine.down()
-        if ended is None:
-            raise HostError("no cluster is up on this machine")
-        emit(as_json, {"ended": ended.address}, lambda: click.echo(f"ended {ended.address}"))
-        return
-    known = on_this_machine.current()
-    content = None if known is None else {"address": known.address, "workers": known.workers}
-    words = "no cluster is up on this machine"
-    if known is not None:
-        words = f"{known.workers} workers, one point each: --cluster {known.address}"
-    emit(as_json, content, lambda: click.echo(words))
+        _down(as_json)
+    elif local is None:
+        _show(as_json)
+    elif dask:
+        _up_with_dask(local, as_json)
+    else:
+        _up_with_engines(local, as_json)
+
+
+def _up_with_dask(workers: int, as_json: bool) -> None:
+    from ...sweeps.cluster import local_cluster
+
+    known = local_cluster.up(workers)
+    emit(as_json, _plain_dask(known), lambda: click.echo(_dask_words(known)))
+
+
+def _up_with_engines(number: int, as_json: bool) -> None:
+    from ...runtimes.swarm import local_engines
+    from ..watching.sent_bytes import SentBytes
+
+    sent = SentBytes("each engine")
+    known = local_engines.up(number, partial(click.echo, err=True), sent)
+    sent.close()
+
+    def show() -> None:
+        click.echo(f"export DOCKER_HOST={known.engines[0].socket}")
+        click.echo("emulate run FILE --on swarm")
+
+    emit(as_json, known.plain(), show)
+
+
+def _down(as_json: bool) -> None:
+    """End what is up, of both kinds, and remove what is left of it."""
+    from ...runtimes.swarm import local_engines
+    from ...sweeps.cluster import local_cluster
+
+    dask, engines = local_cluster.down(), local_engines.down()
+    ended = ([f"the Dask cluster {dask.address}"] if dask else []) + ["the engines"] * engines
+    words = f"ended {' and '.join(ended)}" if ended else "no cluster is up on this machine"
+    plain = {"dask": _plain_dask(dask), "engines": engines}
+    emit(as_json, {"ended": plain}, lambda: click.echo(words))
+
+
+def _show(as_json: bool) -> None:
+    """Say what is up, of both kinds."""
+    from ...runtimes.swarm import local_engines
+    from ...sweeps.cluster import local_cluster
+
+    dask, swarm = local_cluster.current(), local_engines.current()
+    engines = _plain_engines(swarm)
+    lines = [_dask_words(dask)] if dask else []
+    if engines is not None:
+        lines += [f"{one['name']} {one['state']}, {one['socket']}" for one in engines["engines"]]
+        lines += (
+            [] if engines["engines"] else ["engines that are half made: `emulate cluster down`"]
+        )
+    content = {"dask": _plain_dask(dask), "swarm": engines}
+    text = "\n".join(lines or ["no cluster is up on this machine"])
+    emit(as_json, content, lambda: click.echo(text))
+
+
+def _plain_dask(known: "LocalCluster | None") -> dict[str, Any] | None:
+    return None if known is None else {"address": known.address, "workers": known.workers}
+
+
+def _dask_words(known: "LocalCluster") -> str:
+    return f"{known.workers} workers, one point each: --cluster {known.address}"
+
+
+def _plain_engines(known: "LocalEngines | None") -> dict[str, Any] | None:
+    """Return the engines, each with its state now."""
+    if known is None:
+        return None
+    content = known.plain()
+    for engine, plain in zip(known.engines, content["engines"], strict=True):
+        plain["state"] = "up" if engine.up() else "down"
+    return content
