@@ -7,10 +7,11 @@ their supervisors end them. A conductor that is silent loses its streams in the 
 
 import asyncio
 import os
+import shutil
 import signal
+import socket
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,6 +28,8 @@ FILES = Path("/files")
 """Folder of the files that containers of this host mount: a volume of the agent's container."""
 SECRET = Path("/run/secrets/agent")
 """The agent's keys, in its container."""
+DIAL = 2.0
+"""Seconds in which an engine takes a connection."""
 IDLE = 60.0
 """Seconds without a conductor after which the agent ends."""
 
@@ -50,8 +53,11 @@ class Hands:
         match what:
             case "clock":
                 return {"now": time.monotonic()}
+            case "engine":
+                self._dial()
+                return {}
             case "about":
-                return {"version": version("edge-emulate"), "cores": os.cpu_count() or 1}
+                return {"cores": os.cpu_count() or 1}
             case "put":
                 self._put(str(facts["to"]), _unpack(payload))
                 return {}
@@ -61,6 +67,12 @@ class Hands:
             case "load":
                 return self._loads(int(facts.get("since", 0)))
         raise ValueError(f"an agent of this version does not know the question {what!r}")
+
+    def _dial(self) -> None:
+        """Raise OSError if no engine listens."""
+        with socket.socket(socket.AF_UNIX) as engine:
+            engine.settimeout(DIAL)
+            engine.connect(SOCKET)
 
     def _put(self, to: str, placed: Placed) -> None:
         for name, mode, user, group, content in placed:
@@ -74,8 +86,6 @@ class Hands:
             path.chmod(mode)
 
     def _forget(self, to: str) -> None:
-        import shutil
-
         shutil.rmtree(self._inside(to), ignore_errors=True)
 
     def _inside(self, *names: str) -> Path:

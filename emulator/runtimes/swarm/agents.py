@@ -31,7 +31,6 @@ from docker.types import (
 )
 
 from ...errors import HostError
-from ...machine.installed import versions
 from ...runs.folder import new_id
 from ...transport.secrets import KeyPair, Keys, issue
 from ...transport.tunnel.conductor_end import Tunnel, TunnelError
@@ -39,7 +38,7 @@ from ..docker.engine import owners
 from ..docker.engine.cleanup import LOCK, ROLE, RUN
 from ..docker.engine.client import refusals
 from .agent import FILES, SECRET, SOCKET
-from .nodes import Node
+from .nodes import SOCKET_LABEL, Node
 from .remote_host import RemoteHost
 
 PORTS = range(23_000, 30_000)
@@ -47,6 +46,8 @@ PORTS = range(23_000, 30_000)
 START = 60.0
 """Seconds in which the agents of all hosts answer."""
 LOOK = 0.1
+
+SENDS = "`emulate images --to ENDPOINT` sends it there"
 
 CONDUCTOR = "conductor"
 
@@ -103,7 +104,7 @@ def _create(
         args=[str(port)],
         labels=marks,
         mounts=[
-            Mount(SOCKET, SOCKET, type="bind"),
+            Mount(SOCKET, _socket(nodes), type="bind"),
             Mount(str(FILES), None, type="volume"),
         ],
         secrets=[reference],
@@ -120,6 +121,17 @@ def _create(
     )
     api: Any = client.api  # which has no types for services
     api.create_service(template, name=name, labels=marks, mode=ServiceMode("global"))
+
+
+def _socket(nodes: list[Node]) -> str:
+    """Return the path of the engine's socket at all `nodes`."""
+    paths = {node.socket for node in nodes}
+    if len(paths) > 1:
+        raise HostError(
+            f"the nodes of the swarm have sockets at {', '.join(sorted(paths))}: give all the same "
+            f"label {SOCKET_LABEL}"
+        )
+    return paths.pop()
 
 
 def _others(client: DockerClient, nodes: list[Node]) -> list[str]:
@@ -148,15 +160,9 @@ def _met(
         tunnels.append(tunnel)
     for node, tunnel in zip(nodes, tunnels, strict=True):
         try:
-            about = _asked(tunnel, until, partial(_failed, client, run, node))
+            _ask(tunnel, until, partial(_failed, client, run, node))
         except TunnelError as error:
             wrong.append(f"{node.name} ({node.address}): its agent does not come up: {error}")
-            continue
-        ours = versions(["edge-emulate"])["edge-emulate"]
-        if about["version"] != ours:
-            wrong.append(
-                f"{node.name}: its agent is of the version {about['version']}, expected {ours}"
-            )
             continue
         engine = DockerClient(base_url=f"unix://{tunnel.path}", timeout=120, max_pool_size=32)
         host = RemoteHost(node.name, tunnel, engine, _container(engine, run))
@@ -167,11 +173,12 @@ def _met(
     return hosts
 
 
-def _asked(tunnel: Tunnel, until: float, failed: Callable[[], str]) -> dict[str, Any]:
-    """Ask an agent about itself until it answers."""
+def _ask(tunnel: Tunnel, until: float, failed: Callable[[], str]) -> None:
+    """Ask an agent about itself until it answers. Raises TunnelError with the reason if it does not."""
     while True:
         try:
-            return tunnel.ask("about", timeout=1.0)
+            tunnel.ask("about", timeout=1.0)
+            return
         except TunnelError as error:
             if why := failed():
                 raise TunnelError(why) from error
@@ -187,8 +194,18 @@ def _failed(client: DockerClient, run: str, node: Node) -> str:
         for task in api.tasks(filters=filters):
             state = task["Status"]
             if state["State"] in ("failed", "rejected", "complete"):
-                return str(state.get("Err") or state["Message"])
+                why = str(state.get("Err") or state["Message"])
+                if "No such image" in why:
+                    return f"it lacks the image of this code ({why}): {SENDS}"
+                return ": ".join(filter(None, (why, _said(client, run))))
     return ""
+
+
+def _said(client: DockerClient, run: str) -> str:
+    """Return the last line that an agent printed, as the swarm's logs have it."""
+    service = client.services.get(f"emulate-{run}-agents")
+    lines = b"".join(service.logs(stdout=True, stderr=True, tail=1)).decode(errors="replace")
+    return next(reversed(lines.strip().splitlines()), "")
 
 
 def _container(engine: DockerClient, run: str) -> str:

@@ -32,6 +32,7 @@ from ..docker.images import node_image
 from ..docker.images.image_transfer import send
 from .engine_network import MOST, NAMESPACES, PATHS, EngineNetwork
 from .engine_remains import kill_members, members, remove_groups, remove_shim_sockets, unmount
+from .nodes import SOCKET_LABEL
 
 _PATIENCE = 60.0
 """Seconds in which engines answer, or nodes of a Swarm are ready."""
@@ -364,6 +365,11 @@ def _join(engines: Sequence[LocalEngine]) -> None:
             joins = [pool.submit(_join_one, each, first.address, token) for each in others]
         for join in joins:
             join.result()
+        for node in manager.api.nodes():
+            spec = node["Spec"] | {
+                "Labels": {SOCKET_LABEL: f"{_root()}/{{{{.Node.Hostname}}}}/docker.sock"}
+            }
+            manager.api.update_node(node["ID"], node["Version"]["Index"], spec)
         ends = time.monotonic() + _PATIENCE
         while (ready := _ready(manager)) < len(engines):
             if time.monotonic() > ends:

@@ -9,9 +9,13 @@ from docker import DockerClient
 from ...errors import HostError
 from ..docker.engine.client import refusals
 from ..docker.engine.endpoint import endpoint
+from .agent import SOCKET
 
 LABEL = "emulate.host"
 """Label of nodes by which scenarios name hosts."""
+SOCKET_LABEL = "emulate.socket"
+"""Label of nodes whose engine has its socket elsewhere: the path, in which Swarm replaces
+placeholders such as `{{.Node.Hostname}}`. All nodes have to have the same."""
 
 HOW = (
     "`docker swarm init` makes one of its engine, `emulate cluster up --local 3` makes one of "
@@ -29,19 +33,22 @@ class Node:
     cores: int
     memory: int
     label: str = ""
+    socket: str = SOCKET
 
     @classmethod
     def read(cls, about: Mapping[str, Any]) -> "Node":
         """Return the node that the engine describes as `about`."""
         resources = about["Description"]["Resources"]
         spec = about["Spec"]
+        labels = spec.get("Labels") or {}
         return cls(
             about["ID"],
             spec.get("Name") or about["Description"]["Hostname"],
             about["Status"]["Addr"],
             max(1, resources["NanoCPUs"] // 10**9),
             resources["MemoryBytes"],
-            (spec.get("Labels") or {}).get(LABEL, ""),
+            labels.get(LABEL, ""),
+            labels.get(SOCKET_LABEL, SOCKET),
         )
 
 

@@ -14,6 +14,8 @@ from ...transport.tunnel.conductor_end import Tunnel, TunnelError
 from ..docker.engine.hosts import EngineHost
 from .agent import FILES, Placed, pack
 
+ANSWER = 5.0
+"""Seconds in which a host says whether its engine is there."""
 TRANSFER = 300.0
 """Seconds in which a file or folder reaches a host."""
 
@@ -58,12 +60,12 @@ class RemoteHost(EngineHost):
     def lost(self) -> str:
         if not self._lost:
             if self.tunnel.lost:
-                self._lost = f"the agent of its host {self.name} gives {self.tunnel.lost}"
+                self._lost = f"its host {self.name} is lost: {self.tunnel.lost}"
             else:
                 try:
-                    self.client.ping()
-                except (DockerException, requests.RequestException):
-                    self._lost = f"the engine of its host {self.name} does not answer"
+                    self.tunnel.ask("engine", timeout=ANSWER)
+                except TunnelError as error:
+                    self._lost = f"its host {self.name} is lost: {error}"
         return self._lost
 
     def close(self) -> None:
