@@ -217,8 +217,8 @@ class _Sums:
     busy: list[float] = field(default_factory=list)
     """Share of the host's cores in use, in each second; likewise the evaluator's share below."""
     evaluator: list[float] = field(default_factory=list)
-    short: list[bool] = field(default_factory=list)
-    """Whether devices and server were short of processor time, in each second."""
+    short: dict[str, list[bool]] = field(default_factory=dict)
+    """By host, whether devices and server were short of processor time, in each second."""
     refused: int = 0
     unsent: int = 0
     left_out: dict[str, LeftOutRecord] = field(default_factory=dict)
@@ -278,7 +278,7 @@ class _Sums:
             case HostRecord():
                 self.busy += record.busy
                 self.evaluator += record.evaluator or []
-                self.short += record.short or []
+                self.short.setdefault(record.host, []).extend(record.short or [])
             case TrafficRecord():
                 if record.node == SERVER:  # its counters run from the start: the last has all
                     self.rx, self.tx = record.rx, record.tx
@@ -355,11 +355,14 @@ def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
 
 def _fidelity(sums: _Sums, shaped: Shaped | None) -> dict[str, Any]:
     """Return `fidelity`: whether the host kept up with the emulated world, or why not."""
-    share = short_share(sums.short)
+    shares = {host: short_share(seconds) for host, seconds in sums.short.items()}
+    worst = max(shares, key=lambda host: shares[host], default="")
+    share = shares.get(worst, 0.0)
     reasons = []
     if sums.late > TIMELY:
         reasons.append(f"a fault came {sums.late:.2f} s after its time")
     if short := shortage_reason(share):
+        short += f" at {worst}" if worst else ""
         reasons.append(short)
     if killed := [end.node for end in sums.exits if end.cause == "host"]:
         reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
@@ -373,6 +376,7 @@ def _fidelity(sums: _Sums, shaped: Shaped | None) -> dict[str, Any]:
         "reasons": reasons,
         "latest_fault_s": round(sums.late, 3),
         "host_short": round(share, 3),
+        **({"hosts_short": _rounded(shares)} if len(shares) > 1 else {}),
         "host_busy_mean": _mean(sums.busy) if sums.busy else None,
         "host_busy_max": round(max(sums.busy), 3) if sums.busy else None,
         **({"host_evaluator_mean": _mean(sums.evaluator)} if sums.evaluator else {}),
@@ -380,6 +384,10 @@ def _fidelity(sums: _Sums, shaped: Shaped | None) -> dict[str, Any]:
         **({"links": links[:MOST_LINKS]} if links else {}),
         **({"links_unlisted": len(links) - MOST_LINKS} if len(links) > MOST_LINKS else {}),
     }
+
+
+def _rounded(shares: Mapping[str, float]) -> dict[str, float]:
+    return {host or "here": round(share, 3) for host, share in shares.items()}
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -74,8 +74,8 @@ def _memory() -> tuple[int, int]:
     return sizes["MemTotal"], sizes["MemAvailable"]
 
 
-class Load:
-    """Samples of the host's load, every second from `begin` to `end`."""
+class Samples:
+    """Samples of a host's load, one for each second."""
 
     def __init__(self) -> None:
         self.busy: list[float] = []
@@ -83,6 +83,13 @@ class Load:
         self.pressure: list[float | None] = []
         """For each number in `busy`, the share of the time in which a process waited for a core;
         None where the kernel does not tell."""
+
+
+class Load(Samples):
+    """Samples of this host's load, every second from `begin` to `end`."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def clean(run: str | None, force: bool, as_json: bool) -> None:
     """Remove the containers, networks and volumes that dead runs have left in the Docker engine.
 
-    The links that `emulate link` has made are undone, too. The emulator's label marks all of it;
+    Where the engine manages a swarm, what is left at its other hosts is removed, too. The links
+    that `emulate link` has made are undone. The emulator's label marks all of it;
     nothing without the label is touched. Containers of a run that is being played stay, as do those
     of a run whose lock this user cannot see, and all run folders. The exit code is 1 if something
     could not be removed.
@@ -32,6 +33,7 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
     """
     from ...runtimes.docker.engine.client import connect
     from ...runtimes.docker.engine.owners import owners, remove
+    from ...runtimes.swarm.other_hosts import clean_other_hosts
 
     client = connect()
     wanted = [owner for owner in owners(client) if run in (None, owner.run)]
@@ -44,6 +46,9 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
             removed = remove(client, owner)
             counts = {kind: count + getattr(removed, kind) for kind, count in counts.items()}
             left += removed.left
+    there = clean_other_hosts(client, lambda each: run in (None, each), force)
+    counts = {kind: count + getattr(there.removed, kind) for kind, count in counts.items()}
+    left += there.removed.left
 
     def show() -> None:
         if run is not None and not wanted:

@@ -297,6 +297,8 @@ class LatenessRecord(LogRecord, tag="lateness"):
     """Processor time that the box used since the record before, in real seconds."""
     dropped: int = 0
     """Packets dropped since the record before, as their link's queue or its limit had no room."""
+    host: str = ""
+    """Name of the box's host; empty for that of the conductor and the server."""
 
 
 class CheckpointRecord(LogRecord, tag="checkpoint"):

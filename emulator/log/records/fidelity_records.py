@@ -89,3 +89,10 @@ class HostRecord(LogRecord, tag="host"):
     quotas."""
     step: Time = 1.0
     """Time from one value to the next: a real second."""
+    host: str = ""
+    """Name of the host; empty for that of the conductor and the server."""
+    clock_ahead: float | None = None
+    """Seconds by which the clock of another host was ahead of the conductor's. The times of all
+    records count by the conductor's clock: they are corrected by this."""
+    clock_error: Time | None = None
+    """Seconds by which `clock_ahead` may be wrong either way."""

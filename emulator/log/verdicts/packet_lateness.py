@@ -32,14 +32,15 @@ class Shaped:
 
 
 class LatenessSums:
-    """Percentiles of each second in which packets left the box."""
+    """Percentiles of each second in which packets left the box, or those of several hosts."""
 
     def __init__(self) -> None:
         self._p50: list[float] = []
         self._p99: list[float] = []
         self._longest = 0.0
         self._dropped = 0
-        self._at: float | None = None
+        self._at: dict[str, float] = {}
+        """Time of the last record of each host's box."""
         self._second = math.inf
 
     def take(self, record: LatenessRecord) -> None:
@@ -47,8 +48,9 @@ class LatenessSums:
 
         A box that was stopped for several seconds has one record of all of them.
         """
-        lasts = math.inf if self._at is None else record.at - self._at
-        self._at, self._dropped = record.at, self._dropped + record.dropped
+        lasts = record.at - self._at.get(record.host, -math.inf)
+        self._at[record.host] = record.at
+        self._dropped += record.dropped
         if lasts > 0:
             self._second = min(self._second, lasts)  # dilated, a real second is a shorter one
         if record.packets:

@@ -39,7 +39,7 @@ from .engine.exits import Exits
 from .engine.hosts import Hosts
 from .engine.stdio import OutputEnded, Said, Stdio
 from .forks import Forks, workers_words
-from .host_log import HostLog
+from .host_log import HostLogs
 from .launching import Launcher
 from .network.packet_box import PacketBox
 from .reporting import Reports
@@ -78,7 +78,7 @@ class DockerRuntime:
         self._clock = world.configs.clock
         self._log = ServerLog(world.output / "run.jsonl", load, self._clock)
         quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
-        self._host = HostLog(load, quotas, self._clock)
+        self._host = HostLogs(hosts, load, quotas, self._clock)
         boxed = {hosts.of(node) for node in world.configs.boxed}
         forking = {hosts.of(node) for node in world.configs.forked}
         beside = [host.box for host in boxed] + [host.fork_server for host in forking]
@@ -331,8 +331,7 @@ class DockerRuntime:
         """Write the load of the host, each time that a record is full and at the `last` call."""
         if self._log.zero is None:
             return
-        record = self._host.tick(self._log.now, last=last)
-        if record is not None:
+        for record in self._host.tick(self._log.now, last=last):
             self._reports.write(record)
 
     def _hear_box(self, box: PacketBox, news: Said | OutputEnded) -> None:

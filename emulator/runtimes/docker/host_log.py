@@ -1,15 +1,16 @@
 """Turns the samples of the host's load into records, a value for each second."""
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 from ...log.records.fidelity_records import HostRecord
 from ...log.verdicts.host_shortage import is_short
-from ...machine.host import LOAD_SAMPLING, Load
+from ...machine.host import LOAD_SAMPLING, Load, Samples
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
+from .engine.hosts import EngineHost, Hosts
 
 SECONDS = 10
 """Samples in a record."""
@@ -29,13 +30,15 @@ class HostLog:
 
     def __init__(
         self,
-        load: Load,
+        load: Samples,
         quotas: Collection[str],
         clock: EmulatedClock = UNDILATED,
         cores: int | None = None,
+        host: EngineHost | None = None,
     ) -> None:
         """`quotas`: names of the devices that have a quota; `clock` is the run's; `cores` of the
-        host, by default those of this machine."""
+        host, by default those of this machine, as `host` is."""
+        self._host, self._begun = host, False
         self._load, self._quotas, self._clock = load, quotas, clock
         self._cores = cores or os.cpu_count() or 1
         self._last: dict[str, tuple[float, Sequence[float]]] = {}
@@ -74,6 +77,8 @@ class HostLog:
         `at`: emulated time.
         """
         samples = len(self._load.busy)
+        if self._host is not None and not self._begun:  # another host's began before the run
+            self._shown, self._begun = samples, True
         while self._shown + len(self._beside) < samples:
             means = (fmean(own.values()) if own else None for own in (self._throttled, self._waits))
             self._beside.append(_Beside(self._server, self._evaluator, *means))
@@ -108,7 +113,31 @@ class HostLog:
             server=_known([each.server for each in beside]),
             throttled=_known([each.throttled for each in beside]),
             step=self._clock.emulated(LOAD_SAMPLING),
+            **(self._host.clock_facts() if self._host else {}),
         )
+
+
+class HostLogs:
+    """The load of all hosts of a run, each with the containers there."""
+
+    def __init__(
+        self, hosts: Hosts, load: Load, quotas: Collection[str], clock: EmulatedClock
+    ) -> None:
+        """`load` is that of this machine; `quotas` and `clock` as of a `HostLog`."""
+        self._hosts = hosts
+        self._logs = {hosts.home: HostLog(load, quotas, clock)}
+        for host in hosts.others:
+            self._logs[host] = HostLog(host.load, quotas, clock, host.cores, host)
+
+    def heard(self, node: str, now: float, use: Sequence[float]) -> None:
+        """Take what the container of `node` had used at the time `now` of this machine's clock."""
+        self._logs[self._hosts.of(node)].heard(node, now, use)
+
+    def tick(self, at: float, *, last: bool = False) -> Iterator[HostRecord]:
+        """Yield the record of each host that has one, as `HostLog.tick` returns it."""
+        for log in self._logs.values():
+            if (record := log.tick(at, last=last)) is not None:
+                yield record
 
 
 def _largest(*values: float | None) -> float | None:

@@ -30,7 +30,7 @@ from ...world.roles import EVALUATOR, SERVER
 from .earlier_lives import EarlierLives
 from .engine.exits import Exit, Exits
 from .engine.stdio import Said
-from .host_log import HostLog
+from .host_log import HostLogs
 from .run_logs import NodeLogs
 
 _LONG = TrafficRecord | LinkRecord | PlanRecord | IterationRecord
@@ -48,7 +48,7 @@ class Reports:
         survivors: Survivors,
         lives: EarlierLives | None = None,
         clock: EmulatedClock = UNDILATED,
-        host: HostLog | None = None,
+        host: HostLogs | None = None,
         gateways: Iterable[str] = (),
     ) -> None:
         """`lives`: the earlier lives of a run that is resumed; `clock` is the server's. `host`
@@ -93,8 +93,8 @@ class Reports:
         self._exits.said(said.node, said.text)
         self._logs.write(said.node, said.text)
 
-    def late(self, line: LatenessLine, now: float) -> None:
-        """Record the lateness of packets, as a box reports it, if the run has begun.
+    def late(self, line: LatenessLine, now: float, host: str = "") -> None:
+        """Record the lateness of packets, as the box of `host` reports it, if the run has begun.
 
         `now`: the time of the line by this machine's monotonic clock.
         """
@@ -103,7 +103,8 @@ class Reports:
         at = round(self._clock.emulated(now) - self._zero, 6)
         times = line.p50, line.p99, line.max
         p50, p99, longest = (round(self._clock.emulated(time), 6) for time in times)
-        self.write(LatenessRecord(at, line.packets, p50, p99, longest, line.cpu, line.dropped))
+        facts = p50, p99, longest, line.cpu, line.dropped, host
+        self.write(LatenessRecord(at, line.packets, *facts))
 
     def ended(self, node: str) -> None:
         """Take that the container of `node` has ended, though the run goes on.

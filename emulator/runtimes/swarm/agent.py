@@ -52,7 +52,7 @@ class Hands:
         not do as it is told."""
         match what:
             case "clock":
-                return {"now": time.monotonic()}
+                return {"now": time.monotonic(), **self._loads(int(facts.get("since", 0)))}
             case "engine":
                 self._dial()
                 return {}
@@ -64,8 +64,6 @@ class Hands:
             case "forget":
                 self._forget(str(facts["to"]))
                 return {}
-            case "load":
-                return self._loads(int(facts.get("since", 0)))
         raise ValueError(f"an agent of this version does not know the question {what!r}")
 
     def _dial(self) -> None:
@@ -96,6 +94,7 @@ class Hands:
         return self._files / inner
 
     def _loads(self, since: int) -> dict[str, Any]:
+        """Return the samples of the host's load from the number `since` on."""
         if not self._sampling:
             self._sampling = True
             self._load.begin()

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import requests
 from docker import DockerClient
-from docker.errors import APIError, DockerException
+from docker.errors import DockerException
 from docker.types import (
     ContainerSpec,
     Mount,
@@ -35,7 +35,7 @@ from ...runs.folder import new_id
 from ...transport.secrets import KeyPair, Keys, issue
 from ...transport.tunnel.conductor_end import Tunnel, TunnelError
 from ..docker.engine import owners
-from ..docker.engine.cleanup import LOCK, ROLE, RUN
+from ..docker.engine.cleanup import LOCK, ROLE, RUN, clean_up
 from ..docker.engine.client import refusals
 from .agent import FILES, SECRET, SOCKET
 from .nodes import SOCKET_LABEL, Node
@@ -56,6 +56,8 @@ CONDUCTOR = "conductor"
 class Agents:
     """The agents of a swarm, until `close`."""
 
+    run: str
+    """Id by which the engine's things of the agents are labelled."""
     hosts: tuple[RemoteHost, ...]
     close: Callable[[], None]
 
@@ -76,13 +78,13 @@ def start(
         held.enter_context(owners.owned(run))
         marks = {RUN: run, LOCK: str(owners.place(run)), ROLE: "agents"}
         held.callback(lambda: owners.place(run).unlink(missing_ok=True))
-        held.callback(remove_service, client, run)
+        held.callback(clean_up, client, run)
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="emulate-swarm-")))
         tell(f"agents: starting at {', '.join(node.name for node in nodes)}")
         with refusals("starting the agents of the swarm's hosts"):
             _create(client, run, image, port, guests, nodes, marks)
         hosts = _met(client, run, port, keys, nodes, folder, held)
-        return Agents(tuple(hosts), held.pop_all().close)
+        return Agents(run, tuple(hosts), held.pop_all().close)
 
 
 def _create(
@@ -165,7 +167,7 @@ def _met(
             wrong.append(f"{node.name} ({node.address}): its agent does not come up: {error}")
             continue
         engine = DockerClient(base_url=f"unix://{tunnel.path}", timeout=120, max_pool_size=32)
-        host = RemoteHost(node.name, tunnel, engine, _container(engine, run))
+        host = RemoteHost(node.name, node.cores, tunnel, engine, _container(engine, run))
         held.callback(host.close)
         hosts.append(host)
     if wrong:
@@ -174,7 +176,7 @@ def _met(
 
 
 def _ask(tunnel: Tunnel, until: float, failed: Callable[[], str]) -> None:
-    """Ask an agent about itself until it answers. Raises TunnelError with the reason if it does not."""
+    """Ask an agent about itself until it answers. Raises TunnelError with why it does not."""
     while True:
         try:
             tunnel.ask("about", timeout=1.0)
@@ -203,7 +205,8 @@ def _failed(client: DockerClient, run: str, node: Node) -> str:
 
 def _said(client: DockerClient, run: str) -> str:
     """Return the last line that an agent printed, as the swarm's logs have it."""
-    service = client.services.get(f"emulate-{run}-agents")
+    services: Any = client.services  # which has no types
+    service = services.get(f"emulate-{run}-agents")
     lines = b"".join(service.logs(stdout=True, stderr=True, tail=1)).decode(errors="replace")
     return next(reversed(lines.strip().splitlines()), "")
 
@@ -211,21 +214,3 @@ def _said(client: DockerClient, run: str) -> str:
 def _container(engine: DockerClient, run: str) -> str:
     with refusals("looking up the agent's container"):
         return str(engine.api.containers(filters={"label": f"{RUN}={run}"})[0]["Id"])
-
-
-def remove_service(client: DockerClient, run: str) -> None:
-    """Remove the agents of `run` and their secret, if the swarm has them."""
-    with suppress(DockerException, requests.RequestException):
-        api: Any = client.api
-        for service in api.services(filters={"label": f"{RUN}={run}"}):
-            api.remove_service(service["ID"])
-    until = time.monotonic() + 10.0
-    while time.monotonic() < until:
-        try:
-            for secret in client.api.secrets(filters={"label": f"{RUN}={run}"}):
-                client.api.remove_secret(secret["ID"])
-            return
-        except APIError:  # the service still holds it for a moment
-            time.sleep(LOOK)
-        except (DockerException, requests.RequestException):
-            return

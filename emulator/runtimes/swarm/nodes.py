@@ -79,6 +79,18 @@ def ready_nodes(client: DockerClient) -> tuple[Node, list[Node]]:
     return home, sorted((node for node in usable if node.id != own), key=lambda node: node.name)
 
 
+def manages(client: DockerClient) -> bool:
+    """Return whether the engine is a manager of a swarm."""
+    with refusals("asking the engine for its swarm"):
+        return bool((client.info().get("Swarm") or {}).get("ControlAvailable"))
+
+
+def down_nodes(client: DockerClient) -> list[str]:
+    """Return the names of the nodes that do not answer the swarm's managers."""
+    nodes = client.api.nodes()
+    return sorted(Node.read(node).name for node in nodes if node["Status"]["State"] == "down")
+
+
 def _double(nodes: list[Node]) -> str:
     names = [node.name for node in nodes]
     return next((name for name in names if names.count(name) > 1), "")

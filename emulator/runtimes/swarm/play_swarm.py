@@ -17,6 +17,7 @@ from ..docker.engine.probing import described
 from ..docker.images.node_image import NodeImage
 from . import agents
 from .nodes import Node, ready_nodes
+from .other_hosts import remove_dead_there
 from .placement import Place, place
 
 
@@ -61,6 +62,7 @@ class SwarmEngines(play_containers.Engines):
             return super().open(client, image, scenario, probe, tell)
         running = agents.start(client, image.id, wanted, tell)
         try:
+            remove_dead_there(running.hosts, running.run)
             there = {device: host for host in running.hosts for device in placed[host.name]}
             hosts = Hosts(EngineHost(client), running.hosts, there, running.close)
             return hosts, _means_of_all(hosts, probe, tell)

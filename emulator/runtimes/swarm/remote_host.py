@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import requests
 from docker import DockerClient
@@ -23,10 +24,12 @@ TRANSFER = 300.0
 class RemoteHost(EngineHost):
     """A host whose engine and clock are reached through a tunnel to its agent."""
 
-    def __init__(self, name: str, tunnel: Tunnel, client: DockerClient, agent: str) -> None:
+    def __init__(
+        self, name: str, cores: int, tunnel: Tunnel, client: DockerClient, agent: str
+    ) -> None:
         """`client` goes through the tunnel; `agent` is the id of the agent's container."""
         super().__init__(client, name)
-        self.tunnel = tunnel
+        self.load, self.cores, self.tunnel = tunnel.load, cores, tunnel
         self._folder = _mounted(client, agent)
         self._placed: dict[tuple[str, Path], Path] = {}
         self._lock = Lock()
@@ -56,6 +59,14 @@ class RemoteHost(EngineHost):
 
     def away(self, reading: float) -> float:
         return reading + self.tunnel.offset.seconds
+
+    def clock_facts(self) -> dict[str, Any]:
+        offset = self.tunnel.offset
+        return {
+            "host": self.name,
+            "clock_ahead": round(offset.seconds, 6),
+            "clock_error": round(offset.uncertainty, 6),
+        }
 
     def lost(self) -> str:
         if not self._lost:

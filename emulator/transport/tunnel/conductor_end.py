@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import zmq
 import zmq.asyncio
 
+from ...machine.host import Samples
 from ..secrets import KeyPair
 from .byte_streams import ByteStreams
 from .clock_offset import ClockOffset
@@ -38,7 +39,7 @@ class Tunnel:
 
     def __init__(self, address: str, keys: KeyPair, path: Path) -> None:
         """`address`: the agent's, as `tcp://10.0.0.2:29017`."""
-        self.path, self.offset = path, ClockOffset()
+        self.path, self.offset, self.load = path, ClockOffset(), Samples()
         self.lost = ""
         """Why the host is lost; empty while it is not."""
         self._address, self._keys = address, keys
@@ -146,18 +147,21 @@ class Tunnel:
             self._questions.pop(number, None)
 
     async def _watch(self) -> None:
-        """Read the host's clock again and again, and notice that the host is lost."""
+        """Read the host's clock and load again and again, and notice that the host is lost."""
         answered = None
         while not self.lost:
             asked = time.monotonic()
             try:
-                there = float((await self._ask("clock", {}, b"", PATIENCE))["now"])
+                facts = {"since": len(self.load.busy)}
+                there = await self._ask("clock", facts, b"", PATIENCE)
             except TunnelError:
                 if answered is not None:  # before, the conductor waits for an agent that starts
                     self._end(f"no answer for {time.monotonic() - answered:.0f} s")
                 continue
             answered = time.monotonic()
-            self.offset.heard(asked, there, answered)
+            self.offset.heard(asked, float(there["now"]), answered)
+            self.load.pressure += there.get("pressure", [])
+            self.load.busy += there.get("busy", [])
             await asyncio.sleep(LOOK)
 
     def _end(self, why: str) -> None:

@@ -41,6 +41,9 @@ LATE_ENGINE = 10.0
 LATE_LOOK = 1.0
 """Seconds between two looks for such things."""
 
+SWARM_TIMEOUT = 10.0
+"""Seconds in which a swarm learns that the containers at all hosts have left a network."""
+
 REMOVAL_TIMEOUT = 30.0
 """Seconds that the engine has to remove the containers."""
 
@@ -123,6 +126,9 @@ def _remove_all(client: DockerClient, label: dict[str, str], with_networks: bool
     # side by side: the engine takes most of a second for each container
     with ThreadPoolExecutor(8) as pool:
         ends = list(pool.map(lambda about: _remove_container(client, about["Id"]), containers))
+    found = [name.lstrip("/") for about in containers for name in about["Names"]]
+    if with_networks:
+        found += _remove_service(client, label)
     # the engine removes no network that a container is still attached to
     stuck = _stuck(client, label)
     networks = api.networks(filters=label) if with_networks else []
@@ -130,9 +136,35 @@ def _remove_all(client: DockerClient, label: dict[str, str], with_networks: bool
     names = [volume["Name"] for volume in api.volumes(filters=label).get("Volumes") or []]
     volumes = [_remove(api.remove_volume, f"volume {name}", name) for name in names]
     left = tuple(filter(None, [*ends, *stuck, *nets, *volumes]))
-    found = [name.lstrip("/") for about in containers for name in about["Names"]]
     found += [network["Name"] for network in networks if "Name" in network]
     return Removed(ends.count(""), nets.count(""), volumes.count(""), left, tuple(found))
+
+
+def service_labels(client: DockerClient) -> list[dict[str, str]]:
+    """Return the labels of the services of runs in the swarm that the engine manages."""
+    api: Any = client.api  # which has no types for services
+    try:
+        return [service["Spec"]["Labels"] for service in api.services(filters={"label": RUN})]
+    except APIError:  # in no swarm, or no manager
+        return []
+
+
+def _remove_service(client: DockerClient, label: dict[str, str]) -> list[str]:
+    """Remove the services of a swarm, and their secrets, if the engine manages one; return the
+    names of the services."""
+    api: Any = client.api  # which has no types for services
+    try:
+        services = api.services(filters=label)
+    except APIError:  # in no swarm, or no manager
+        return []
+    for service in services:
+        _remove(api.remove_service, "service", service["ID"])
+    until = time.monotonic() + SWARM_TIMEOUT
+    for secret in api.secrets(filters=label):
+        # the swarm holds it while it ends the service
+        while _remove(api.remove_secret, "secret", secret["ID"]) and time.monotonic() < until:
+            time.sleep(0.1)
+    return [str(service["Spec"]["Name"]) for service in services]
 
 
 def _remove_container(client: DockerClient, name: str) -> str:
@@ -142,10 +174,16 @@ def _remove_container(client: DockerClient, name: str) -> str:
 def _remove_network(client: DockerClient, network: dict[str, Any]) -> str:
     """Remove `network`; return the reason if it stays, as with a stranger's container attached."""
     name = network.get("Name", network["Id"])
-    refused = _remove(client.api.remove_network, f"network {name}", network["Id"])
+    until = time.monotonic() + (SWARM_TIMEOUT if network.get("Scope") == "swarm" else 0.0)
+    while refused := _remove(client.api.remove_network, f"network {name}", network["Id"]):
+        if time.monotonic() > until:
+            break
+        time.sleep(0.1)
     if not refused:
         return ""
     attached = client.api.inspect_network(network["Id"]).get("Containers") or {}
+    # what a swarm's network has at each host, no container
+    attached.pop(f"lb-{name}", None)
     if not attached:
         if "active endpoints" not in refused:
             return refused

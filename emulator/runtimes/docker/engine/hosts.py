@@ -11,6 +11,7 @@ from typing import Any
 
 from docker import DockerClient
 
+from ....machine.host import Samples
 from ....scenario import Scenario
 from ..configs.spec import BOX, FORK_SERVER
 
@@ -21,6 +22,8 @@ class EngineHost:
     def __init__(self, client: DockerClient, name: str = "") -> None:
         """`name` is empty for this machine."""
         self.client, self.name = client, name
+        self.load, self.cores = Samples(), 1
+        """Load and cores of another host."""
 
     def place(self, source: Path, run: str) -> Path:
         """Return where the engine finds `source`, a file or folder of this machine that containers
@@ -37,6 +40,10 @@ class EngineHost:
 
     def forget(self, run: str) -> None:
         """Remove what `place` has put at the host for `run`; of this machine nothing."""
+
+    def clock_facts(self) -> dict[str, Any]:
+        """Return the fields of a `HostRecord` on the host's name and clock."""
+        return {}
 
     @property
     def box(self) -> str:

@@ -17,7 +17,7 @@ from ....machine import lock
 from ....machine.cache import cache
 from ....runs import folder
 from ..network.link_removal import remove_link
-from .cleanup import FOLDER, LINK, LOCK, RUN, Removed, clean_up
+from .cleanup import FOLDER, LINK, LOCK, RUN, Removed, clean_up, service_labels
 from .client import refusals
 
 
@@ -70,6 +70,7 @@ def owners(client: DockerClient) -> list[Owner]:
         *(client.api.volumes(filters=marked).get("Volumes") or []),
     ]
     labels = {thing["Labels"][RUN]: thing["Labels"] for thing in things}
+    labels |= {marks[RUN]: marks for marks in service_labels(client)}
     return [_owner(marks) for marks in labels.values()]
 
 

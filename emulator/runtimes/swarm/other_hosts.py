@@ -1,0 +1,82 @@
+"""What runs have left at the other hosts of a swarm, for clean-up."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from docker import DockerClient
+
+from ...errors import EmulatorError
+from ..docker.engine.cleanup import Removed, clean_up
+from ..docker.engine.client import refusals
+from ..docker.engine.hosts import EngineHost
+from ..docker.engine.owners import owners
+from ..docker.images import node_image
+from . import agents
+from .nodes import down_nodes, manages, ready_nodes
+
+
+@dataclass
+class Cleaned:
+    """What a clean-up of the other hosts removed, and what it left."""
+
+    removed: Removed = field(default_factory=Removed)
+    spared: list[str] = field(default_factory=list)
+    """Runs that are being played."""
+
+
+def clean_other_hosts(
+    client: DockerClient,
+    wanted: Callable[[str], bool],
+    force: bool,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Cleaned:
+    """Remove what dead runs have left at the other hosts of the swarm that `client` manages.
+
+    Of runs that live only with `force`, and of none that is not `wanted`. Without a swarm nothing
+    is done. A line in `left` names each host that was not reached.
+    """
+    cleaned = Cleaned()
+    if not manages(client):
+        return cleaned
+    with refusals("looking at the swarm's other hosts"):
+        _, others = ready_nodes(client)
+        gone = [
+            f"host {name} is down: what runs have left there stays: `emulate clean` once it is back"
+            for name in down_nodes(client)
+        ]
+    cleaned.removed += Removed(left=tuple(gone))
+    if not others:
+        return cleaned
+    try:
+        running = agents.start(client, node_image.require(client).id, others, tell)
+    except EmulatorError as error:
+        cleaned.removed += Removed(left=(f"the swarm's other hosts were not looked at: {error}",))
+        return cleaned
+    try:
+        for host in running.hosts:
+            _clean(host, wanted, force, running.run, cleaned)
+    finally:
+        running.close()
+    return cleaned
+
+
+def _clean(
+    host: EngineHost,
+    wanted: Callable[[str], bool],
+    force: bool,
+    ours: str,
+    cleaned: Cleaned,
+) -> None:
+    for owner in owners(host.client):
+        if owner.run == ours or not wanted(owner.run):
+            continue
+        if owner.dead or force:
+            cleaned.removed += clean_up(host.client, owner.run, networks=False)
+        else:
+            cleaned.spared.append(owner.run)
+
+
+def remove_dead_there(hosts: Collection[EngineHost], ours: str) -> None:
+    """Remove from `hosts` what dead runs have left; `ours` is the id of the agents."""
+    for host in hosts:
+        _clean(host, lambda run: True, False, ours, Cleaned())
