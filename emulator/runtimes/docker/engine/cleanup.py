@@ -164,7 +164,15 @@ def _remove_service(client: DockerClient, label: dict[str, str]) -> list[str]:
         # the swarm holds it while it ends the service
         while _remove(api.remove_secret, "secret", secret["ID"]) and time.monotonic() < until:
             time.sleep(0.1)
+    while services and _runs_there(api, label) and time.monotonic() < until:
+        time.sleep(0.1)
     return [str(service["Spec"]["Name"]) for service in services]
+
+
+def _runs_there(api: Any, label: dict[str, str]) -> bool:
+    """Return whether a host that answers has a container of a service that was removed."""
+    ready = {node["ID"] for node in api.nodes() if node["Status"]["State"] == "ready"}
+    return any(task.get("NodeID") in ready for task in api.tasks(filters=label))
 
 
 def _remove_container(client: DockerClient, name: str) -> str:

@@ -13,8 +13,12 @@ from typing import Any
 from ....errors import DeploymentError
 from ....shaping import gateway
 from ....shaping.command import Command
+from ....world.emulated_clock import UNDILATED
 from ....world.roles import SERVER
 
+SUBNET = 10.0
+"""Seconds in which a new network has its addresses."""
+LOOK = 0.05
 _TAKEN = 1
 """Addresses at the begin of a network that the engine keeps for itself."""
 
@@ -46,9 +50,16 @@ class Ways:
 
 
 def subnet(network: Any) -> str:
-    """Return the subnet that the engine has given to `network`."""
-    network.reload()
-    return str(network.attrs["IPAM"]["Config"][0]["Subnet"])
+    """Return the subnet that the engine has given to `network`.
+
+    A swarm's managers give it a moment later. Raises DeploymentError if they do not.
+    """
+    for _ in range(round(SUBNET / LOOK)):
+        network.reload()
+        if given := network.attrs["IPAM"]["Config"]:
+            return str(given[0]["Subnet"])
+        UNDILATED.sleep(LOOK)
+    raise DeploymentError(f"the engine has given the run's network no addresses in {SUBNET:.0f} s")
 
 
 def room(subnet: str) -> int:
