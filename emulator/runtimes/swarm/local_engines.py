@@ -294,7 +294,7 @@ def _fill(
     first, *others = engines
     start(first)
     with _client(first) as client:
-        send(usual, [client], image, sent)
+        send(usual, {first.name: client}, image, sent)
     kill(first)
     with ThreadPoolExecutor(_COPIES) as pool:
         for copy in [pool.submit(_copy_disk, first, other) for other in others]:
