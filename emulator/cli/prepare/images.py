@@ -3,12 +3,9 @@
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from docker import DockerClient
 
 
 @click.command(short_help="Build the image that every container runs from; send it to engines.")
@@ -47,7 +44,7 @@ def images(endpoints: tuple[str, ...]) -> None:
             _send(client, name(), [*dict.fromkeys(endpoints)])
 
 
-def _send(client: "DockerClient", image: str, endpoints: Sequence[str]) -> None:
+def _send(client: Any, image: str, endpoints: Sequence[str]) -> None:
     """Send the `image` to the engines at `endpoints`, and say which of them lacked it."""
     from ...runtimes.docker.engine.client import connected
     from ...runtimes.docker.engine.endpoint import named

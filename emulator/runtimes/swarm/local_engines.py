@@ -8,6 +8,7 @@ power is played by `kill`, its next boot by `start`. There is one such cluster f
 import json
 import os
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,6 +36,8 @@ from .engine_remains import kill_members, members, remove_groups, remove_shim_so
 
 _PATIENCE = 60.0
 """Seconds in which engines answer, or nodes of a Swarm are ready."""
+_ANSWER = 5.0
+"""Seconds in which an engine answers that is up."""
 _LOOK = 0.1
 _COPIES = 2
 """Disks that are copied at once."""
@@ -73,12 +76,15 @@ class LocalEngine:
 
     def up(self) -> bool:
         """Return whether the engine answers."""
-        try:
-            with _client(self, timeout=5) as client:
-                client.ping()
-        except HostError:
-            return False
-        return True
+        # not by the package docker, which leaves the socket open where nothing answers
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.settimeout(_ANSWER)
+            try:
+                asking.connect(self.socket.removeprefix("unix://"))
+                asking.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+                return b" 200 " in asking.recv(64)
+            except OSError:
+                return False
 
 
 @dataclass(frozen=True)
@@ -377,10 +383,10 @@ def _await(engine: LocalEngine) -> None:
 
 
 @contextmanager
-def _client(engine: LocalEngine, timeout: int = 120) -> Iterator[DockerClient]:
+def _client(engine: LocalEngine) -> Iterator[DockerClient]:
     """Yield a client of `engine`. Raises HostError if the engine does not answer."""
     try:
-        client = DockerClient(base_url=engine.socket, timeout=timeout)
+        client = DockerClient(base_url=engine.socket, timeout=120)
     except (DockerException, requests.RequestException) as error:
         raise HostError(f"{engine.name} does not answer at {engine.socket}: {error}") from error
     with closing(client):
