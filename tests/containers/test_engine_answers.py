@@ -53,6 +53,7 @@ def test_the_engine_answers_what_its_fakes_do(client, made):
     assert lacking(client, "info", "version") == []
     assert lacking(client, "containers", "networks", "volumes") == []
     assert lacking(client, "images") == lacking(client, "image", name=node_image.NAME) == []
+    assert lacking(client, "layers", name=node_image.name()) == []
     calls = ("inspect_container", "update quota", "update memory")
     assert lacking(client, *calls, name=container.name) == []
     assert lacking(client, "inspect_network", name=network.name) == []

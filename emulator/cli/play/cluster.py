@@ -34,10 +34,9 @@ def cluster(
     `--cluster` of sweeps, studies and tunings. Both show how these play on several machines; on one
     machine nothing is sooner.
 
-    Without an action, say what is up. A real Swarm is described in docs/swarm.md. A real Dask
-    cluster is any scheduler with workers that have the emulator installed, in the version of this
-    machine. Whoever reaches a scheduler can run code on its workers: keep it in a network of your
-    own, or let Dask use TLS.
+    Without an action, say what is up. A real Dask cluster is any scheduler with workers that have
+    the emulator installed, in the version of this machine. Whoever reaches a scheduler can run code
+    on its workers: keep it in a network of your own, or let Dask use TLS.
 
     \b
     emulate cluster up --local 3
@@ -68,9 +67,8 @@ def _up_with_engines(number: int, as_json: bool) -> None:
     from ...runtimes.swarm import local_engines
     from ..watching.sent_bytes import SentBytes
 
-    sent = SentBytes("each engine")
-    known = local_engines.up(number, partial(click.echo, err=True), sent)
-    sent.close()
+    with SentBytes("the first engine") as sent:
+        known = local_engines.up(number, partial(click.echo, err=True), sent)
 
     def show() -> None:
         click.echo(f"export DOCKER_HOST={known.engines[0].socket}")

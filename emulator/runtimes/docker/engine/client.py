@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import ParamSpec, TypeVar
 
 import requests
@@ -11,8 +11,9 @@ from docker.errors import APIError, DockerException
 
 from ....errors import DeploymentError, HostError
 from ....machine.host import lacks_containers
-from .endpoint import endpoint
+from .endpoint import Endpoint, endpoint
 from .engine_traits import refusal
+from .ssh_forward import SCHEME, forwarded
 
 MOST_CALLS = 8
 """Most calls of a run to the engine at once."""
@@ -52,13 +53,33 @@ def connect() -> DockerClient:
     if why := lacks_containers():
         raise HostError(why)
     chosen = endpoint()
+    return _opened(chosen, chosen.address, f": {HOW}")
+
+
+@contextmanager
+def connected(chosen: Endpoint) -> Iterator[DockerClient]:
+    """Yield a client of the engine `chosen`, which may be another machine's.
+
+    Raises HostError if the engine does not answer, or if no run can be played on it.
+    """
+    with ExitStack() as stack:
+        address = chosen.address
+        if address.startswith(SCHEME):
+            address = stack.enter_context(forwarded(address))
+        yield stack.enter_context(closing(_opened(chosen, address)))
+
+
+def _opened(chosen: Endpoint, address: str, remedy: str = "") -> DockerClient:
+    """Return a client of the engine `chosen` at `address`, unless no run can be played on it."""
     try:
         client = DockerClient(
-            base_url=chosen.address, tls=chosen.tls or False, timeout=120, max_pool_size=32
+            base_url=address, tls=chosen.tls or False, timeout=120, max_pool_size=32
         )
         why = refusal(client.info(), client.version())
     except (DockerException, requests.RequestException) as error:
-        raise HostError(f"no Docker engine answers at {chosen}: {_reason(error)}: {HOW}") from error
+        raise HostError(
+            f"no Docker engine answers at {chosen}: {_reason(error)}{remedy}"
+        ) from error
     if why:
         raise HostError(f"the Docker engine at {chosen}: {why}")
     return client

@@ -9,7 +9,7 @@ in the working folder if there is no `config.json`.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -48,14 +48,29 @@ def endpoint(environment: Mapping[str, str] = os.environ) -> Endpoint:
     """
     folder = _folder(environment)
     if environment.get("DOCKER_HOST"):
-        return _local(environment)
+        return _reachable(_host(environment))
     if name := environment.get("DOCKER_CONTEXT"):
         setting = "DOCKER_CONTEXT"
     else:
         name, setting = _current(folder / "config.json"), f"currentContext in {folder}/config.json"
     if name in ("", DEFAULT):
-        return _local(environment)
-    return _of_context(folder, name, setting)
+        return _reachable(_host(environment))
+    return _reachable(_context(folder, name, setting))
+
+
+def named(text: str, by: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
+    """Return the engine that `text` names: a context, or an address, which may be one by SSH.
+
+    `by` is the setting that has the `text`. An address by TCP has the keys that `environment` gives
+    for DOCKER_HOST. Raises HostError if there is no such context, or if it cannot be used.
+    """
+    if "://" in text:
+        found = _host({**environment, "DOCKER_HOST": text})
+    elif text == DEFAULT:
+        found = Endpoint(LOCAL, DEFAULT)
+    else:
+        found = _context(_folder(environment), text, by)
+    return replace(found, by=by)
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
@@ -64,17 +79,17 @@ def _folder(environment: Mapping[str, str]) -> Path:
     return Path(named) if named else Path.home() / ".docker"
 
 
-def _local(environment: Mapping[str, str]) -> Endpoint:
+def _host(environment: Mapping[str, str]) -> Endpoint:
     """Return the engine at DOCKER_HOST, or else the local engine; with TLS if it is asked for."""
     address = environment.get("DOCKER_HOST")
     by = "DOCKER_HOST" if address else DEFAULT
     verify = bool(environment.get("DOCKER_TLS_VERIFY"))
     secured = verify or bool(environment.get("DOCKER_TLS"))
-    if not address or address.startswith("unix:") or not secured:
-        return Endpoint(_reachable(address or LOCAL, by), by)
+    if not address or address.startswith(("unix:", "ssh:")) or not secured:
+        return Endpoint(address or LOCAL, by)
     keys = environment.get("DOCKER_CERT_PATH")
     folder = Path(keys) if keys else _folder(environment)
-    return Endpoint(_reachable(address, by), by, _tls(folder, by, verify=verify))
+    return Endpoint(address, by, _tls(folder, by, verify=verify))
 
 
 def _current(config: Path) -> str:
@@ -89,7 +104,7 @@ def _current(config: Path) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _of_context(folder: Path, name: str, setting: str) -> Endpoint:
+def _context(folder: Path, name: str, setting: str) -> Endpoint:
     """Return the engine of the context `name`, which `setting` names, from the files in `folder`.
 
     A context's folders are called after the SHA-256 of its name.
@@ -109,9 +124,9 @@ def _of_context(folder: Path, name: str, setting: str) -> Endpoint:
         raise HostError(f"cannot read the Docker context {name!r} ({file}): {error!r}") from None
     by = f"the context {name}, {setting}"
     keys, skip = folder / "contexts" / "tls" / digest / "docker", bool(engine.get("SkipTLSVerify"))
-    secured = not address.startswith("unix:") and (keys.is_dir() or skip)
+    secured = not address.startswith(("unix:", "ssh:")) and (keys.is_dir() or skip)
     tls = _tls(keys, by, verify=not skip) if secured else None
-    return Endpoint(_reachable(address, by), by, tls)
+    return Endpoint(address, by, tls)
 
 
 def _tls(folder: Path, by: str, *, verify: bool) -> TLSConfig:
@@ -127,12 +142,12 @@ def _tls(folder: Path, by: str, *, verify: bool) -> TLSConfig:
         raise HostError(f"the Docker engine's keys in {folder} (by {by}): {error}") from None
 
 
-def _reachable(address: str, by: str) -> str:
-    """Return `address`. Raises HostError for a transport that runs cannot use."""
-    if address.startswith("ssh:"):
+def _reachable(chosen: Endpoint) -> Endpoint:
+    """Return `chosen`. Raises HostError for a transport that runs cannot use."""
+    if chosen.address.startswith("ssh:"):
         raise HostError(
-            f"the Docker engine {address} (by {by}) is reached by SSH: containers of a run read "
-            "files of the machine that starts the run, so use an engine of this machine, or log in "
-            "on that machine and run `emulate` there"
+            f"the Docker engine {chosen} is reached by SSH: containers of a run read files of the "
+            "machine that starts the run, so use an engine of this machine, or log in on that "
+            "machine and run `emulate` there"
         )
-    return address
+    return chosen

@@ -24,6 +24,9 @@ OTHER = (
 PRESS = "press"
 """Verb by which a fault takes memory of a device."""
 
+OLDEST = "1.41"
+"""API of Docker 20.10, the oldest engine that is tried."""
+
 GROUPS = "enable the kernel's control groups"
 """Remedy for limits that an engine cannot set; on a Raspberry Pi they are off by default."""
 
@@ -72,7 +75,24 @@ def refusal(info: Document, version: Document) -> str:
         )
     if info.get("OSType", "linux") != "linux":
         return f"this engine's containers are of {info['OSType']}: {OTHER}"
+    if _numbers(version.get("ApiVersion", OLDEST)) < _numbers(OLDEST):
+        return f"this is Docker {version.get('Version')}, and runs need 20.10 or newer: {OTHER}"
     return ""
+
+
+def other_machine(image: Document, version: Document) -> str:
+    """Return why containers of `image` cannot run on the engine of `version`; empty if they can.
+
+    `image`: the engine's answer to `inspect` of the image.
+    """
+    made_for, machine = image.get("Architecture"), version.get("Arch")
+    if made_for == machine:
+        return ""
+    return f"its machine is {machine}, and the image is for {made_for}: run `emulate images` there"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split("."))
 
 
 def lacks(info: Document, warnings: Iterable[str] = ()) -> list[Lack]:

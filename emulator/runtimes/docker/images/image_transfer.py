@@ -4,7 +4,7 @@ No file holds the image, and no engine asks a registry. The sending engine packs
 however many engines load it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Full, Queue
@@ -15,6 +15,7 @@ from docker.errors import ImageNotFound
 
 from ....errors import DeploymentError
 from ..engine.client import refusals
+from ..engine.engine_traits import other_machine
 
 _AHEAD = 4
 """Pieces of 2 MB that wait for an engine: the slowest engine sets the pace of all."""
@@ -51,67 +52,78 @@ class _Branch:
 
 def send(
     source: DockerClient,
-    targets: Sequence[DockerClient],
+    targets: Mapping[str, DockerClient],
     name: str,
     tell: Callable[[int], None] = lambda sent: None,
-) -> int:
-    """Send the image `name` of `source` to each of the `targets` that lacks it; return how many
-    did.
+) -> list[str]:
+    """Send the image `name` of `source` to each of the `targets` that lacks it; return their names.
 
-    `tell` is called with the number of bytes that each of them was sent so far. Raises
-    DeploymentError if `source` lacks the image, or if an engine refuses it.
+    `targets` has a client of each engine by the engine's name in messages. `tell` is called with
+    the number of bytes that each engine was sent so far. Raises DeploymentError if `source` lacks
+    the image, or if an engine cannot run it or refuses it.
     """
     with refusals(f"sending the image {name}"):
-        layers = _layers(source, name)
-        if layers is None:
+        image = _inspected(source, name)
+        if image is None:
             raise DeploymentError(f"the engine to send from has no image {name}")
-        lacking = [target for target in targets if _layers(target, name) != layers]
+        for target, client in targets.items():
+            if why := other_machine(image, client.version()):
+                raise DeploymentError(f"{target}: {why}")
+        lacking = {target: c for target, c in targets.items() if not _has(c, name, image)}
         if lacking:
             _stream(source, lacking, name, tell)
-    return len(lacking)
+    return [*lacking]
 
 
-def _layers(client: DockerClient, name: str) -> list[str] | None:
-    """Return the digests of the layers of the image `name`; None if the engine lacks the image.
+def _has(client: DockerClient, name: str, image: Mapping[str, Any]) -> bool:
+    """Return whether the engine has the `image` by its `name`.
 
     Ids of images cannot be compared: engines that keep images in containerd have other ids.
     """
+    found = _inspected(client, name)
+    return found is not None and found["RootFS"] == image["RootFS"]
+
+
+def _inspected(client: DockerClient, name: str) -> Mapping[str, Any] | None:
+    """Return what the engine says of the image `name`; None if the engine lacks the image."""
     try:
-        layers: list[str] = client.images.get(name).attrs["RootFS"]["Layers"]
+        return client.images.get(name).attrs
     except ImageNotFound:
         return None
-    return layers
 
 
 def _stream(
-    source: DockerClient, targets: Sequence[DockerClient], name: str, tell: Callable[[int], None]
+    source: DockerClient,
+    targets: Mapping[str, DockerClient],
+    name: str,
+    tell: Callable[[int], None],
 ) -> None:
     """Load the image `name` of `source` into all `targets` at once."""
-    branches = [_Branch() for _ in targets]
+    branches = {target: _Branch() for target in targets}
     with ThreadPoolExecutor(len(targets)) as pool:
-        loads = [pool.submit(_load, *each) for each in zip(targets, branches, strict=True)]
+        loads = [pool.submit(_load, *each, branches[each[0]]) for each in targets.items()]
         sent = 0
         try:
             for piece in source.api.get_image(name):
-                for branch in branches:
+                for branch in branches.values():
                     branch.put(piece)
                 tell(sent := sent + len(piece))
         except BaseException as error:
-            for branch in branches:
+            for branch in branches.values():
                 branch.put(error)
             raise
-        for branch in branches:
+        for branch in branches.values():
             branch.put(None)
     for load in loads:
         load.result()
 
 
-def _load(target: DockerClient, branch: _Branch) -> None:
-    """Load the pieces of `branch` into `target`."""
-    api: Any = target.api  # whose types know no iterator of pieces
+def _load(target: str, client: DockerClient, branch: _Branch) -> None:
+    """Load the pieces of `branch` into the engine `target`."""
+    api: Any = client.api  # whose types know no iterator of pieces
     try:
         for answer in api.load_image(branch.pieces()):
             if "error" in answer:
-                raise DeploymentError(f"an engine cannot load the image: {answer['error']}")
+                raise DeploymentError(f"{target} cannot load the image: {answer['error']}")
     finally:
         branch.close()

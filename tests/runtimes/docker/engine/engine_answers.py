@@ -50,7 +50,9 @@ CALLS: dict[str, Call] = {
             "SecurityOptions": [str],
         },
     ),
-    "version": Call(lambda client, name: client.version(), {"Version": str}),
+    "version": Call(
+        lambda client, name: client.version(), {"Version": str, "ApiVersion": str, "Arch": str}
+    ),
     "containers": Call(
         lambda client, name: client.api.containers(all=True, filters=_MARKED),
         [{"Id": str, "Names": [str], "Labels": _LABELS, "State": str}],
@@ -93,6 +95,10 @@ CALLS: dict[str, Call] = {
     ),
     "events": Call(_events, [{"Action": str, "Actor": {"Attributes": {EACH: str}}}]),
     "image": Call(lambda client, name: _image(client.images.get(name)), _IMAGE),
+    "layers": Call(
+        lambda client, name: client.images.get(name).attrs,
+        {"Architecture": str, "RootFS": {"Layers": [str]}},
+    ),
     "images": Call(
         lambda client, name: [
             *(

@@ -9,7 +9,7 @@ import pytest
 
 from emulator.errors import HostError
 from emulator.machine.cache import cache
-from emulator.runtimes.docker.engine.endpoint import LOCAL, Endpoint, endpoint
+from emulator.runtimes.docker.engine.endpoint import LOCAL, Endpoint, endpoint, named
 from tests.fakes.typed_commands import Emulate
 
 ROOTLESS = "unix:///run/user/1000/docker.sock"
@@ -72,6 +72,29 @@ def test_the_engine_of_each_setting(
     assert chosen.address == address and chosen.tls is None
     assert chosen.by.startswith(by)
     assert str(chosen) == f"{address} (by {chosen.by})"
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("rootless", ROOTLESS),
+        ("default", LOCAL),
+        ("unix:///mine", "unix:///mine"),
+        (REMOTE, REMOTE),
+        ("ssh", "ssh://me@198.51.100.7"),
+        ("ssh://somewhere", "ssh://somewhere"),
+    ],
+)
+def test_an_engine_that_is_named(docker: Path, text: str, address: str) -> None:
+    """Whatever the environment says; by SSH, too, as no run is played there."""
+    environment = {"DOCKER_CONFIG": str(docker), "DOCKER_HOST": "unix:///other"}
+    assert named(text, "--to", environment) == Endpoint(address, "--to")
+    secured = {**environment, "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": str(keys(docker / "k"))}
+    assert bool(named(text, "--to", secured).tls) == (text == REMOTE)
+    far = named("far", "--to", environment)
+    assert far.address == REMOTE and far.tls
+    with pytest.raises(HostError, match="no Docker context 'gone', which --to names"):
+        named("gone", "--to", environment)
 
 
 def test_without_any_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

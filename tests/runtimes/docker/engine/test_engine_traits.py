@@ -18,7 +18,13 @@ from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.engine import client as connecting
 from emulator.runtimes.docker.engine import probing
 from emulator.runtimes.docker.engine.cleanup import Removed
-from emulator.runtimes.docker.engine.engine_traits import LACKS, broken, lacks, refusal
+from emulator.runtimes.docker.engine.engine_traits import (
+    LACKS,
+    broken,
+    lacks,
+    other_machine,
+    refusal,
+)
 from emulator.scenario import Scenario
 from emulator.scenario.timeline.compiled import timeline
 from emulator.shaping.features import Features
@@ -49,7 +55,13 @@ def secured(*options: str) -> dict[str, Any]:
     ("info", "version", "words"),
     [
         (INFO, VERSION, ""),
-        (INFO, {"Version": "19.03"}, ""),
+        (INFO, {"Version": "20.10.24", "ApiVersion": "1.41"}, ""),
+        (INFO, {"Version": "29.1", "ApiVersion": "1.100"}, ""),
+        (
+            INFO,
+            {"Version": "19.03", "ApiVersion": "1.40"},
+            "this is Docker 19.03, and runs need 20",
+        ),
         (secured("name=userns"), VERSION, ""),
         (secured("name=selinux"), VERSION, ""),
         (secured("name=apparmor", "name=cgroupns"), VERSION, ""),
@@ -71,6 +83,14 @@ def test_engines_on_which_nothing_can_be_played(
     with pytest.raises(HostError, match=words) as raised:
         connecting.connect()
     assert "--on virtual" in str(raised.value)
+
+
+def test_an_image_runs_on_machines_of_its_kind() -> None:
+    arm, x86 = {"Architecture": "arm64"}, {"Architecture": "amd64"}
+    assert other_machine(x86, {"Arch": "amd64"}) == ""
+    assert other_machine(arm, {"Arch": "amd64"}).startswith(
+        "its machine is amd64, and the image is for arm64"
+    )
 
 
 # -- limits ----------------------------------------------------------------------------------------

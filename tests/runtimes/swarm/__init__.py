@@ -1,0 +1,1 @@
+"""Tests of the runtime on several hosts, on Docker engines of this machine."""
