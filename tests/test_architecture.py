@@ -77,6 +77,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "sweeps/point_process.py",
         },
         *{"transport/node_driver.py", "transport/watch.py"},
+        *{"transport/tunnel/conductor_end.py", "runtimes/swarm/remote_host.py"},
     },
     "subprocess": {"costs/calibration", "learning", "node", "runtimes", "shaping", "sweeps"},
     "time": {
@@ -92,6 +93,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         *{"machine/host.py", "node/fidelity/echo_wire.py"},
         *{f"runtimes/docker/engine/{name}.py" for name in ("cleanup", "exits")},
         *{f"runtimes/swarm/{name}.py" for name in ("engine_remains", "local_engines")},
+        *{"runtimes/swarm/agent.py", "runtimes/swarm/agents.py", "transport/tunnel"},
         "runtimes/virtual/virtual_runtime.py",
         "shaping/box",
     },

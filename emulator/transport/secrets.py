@@ -44,6 +44,12 @@ class Keys(msgspec.Struct, frozen=True, tag="curve"):
 AllowList = Guests | Keys
 
 
+pack_keys = msgspec.json.Encoder().encode
+"""Turns the allow-list of an agent into bytes, for a secret of the swarm."""
+read_keys = msgspec.json.Decoder(Keys).decode
+"""Turns the bytes into the allow-list; raises a msgspec.MsgspecError if they are none."""
+
+
 def issue(names: Iterable[str], *, encrypt: bool) -> tuple[AllowList, dict[str, Secret]]:
     """Make a secret for each of `names`; return the server's allow-list and the secrets by name."""
     if not encrypt:

@@ -238,7 +238,6 @@ class HostParts:
             means=self.means,
             image=self.image.id,
             forked=frozenset() if self.forks else forked(session.scenario),
-            several=self.hosts.several,
             tell=view.progress,
         )
 

@@ -15,12 +15,11 @@ import time
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import msgspec
-
 from ...machine.host import Load
-from ...transport.secrets import Keys
+from ...transport.secrets import read_keys
 from ...transport.tunnel.agent_end import AgentEnd
 from ...transport.tunnel.byte_streams import Ends
+from ...transport.tunnel.placed_files import Placed, unpack
 
 SOCKET = "/var/run/docker.sock"
 """The engine's socket, in the agent's container."""
@@ -32,12 +31,6 @@ DIAL = 2.0
 """Seconds in which an engine takes a connection."""
 IDLE = 60.0
 """Seconds without a conductor after which the agent ends."""
-
-Placed = list[tuple[str, int, int, int, bytes | None]]
-"""Files: relative path, mode, user, group, and content; None for a folder. Folders come first."""
-
-pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(Placed).decode
 
 
 class Hands:
@@ -59,7 +52,7 @@ class Hands:
             case "about":
                 return {"cores": os.cpu_count() or 1}
             case "put":
-                self._put(str(facts["to"]), _unpack(payload))
+                self._put(str(facts["to"]), unpack(payload))
                 return {}
             case "forget":
                 self._forget(str(facts["to"]))
@@ -108,7 +101,7 @@ async def connect() -> Ends:
 
 async def serve(port: int) -> None:
     """Serve until a SIGTERM, or until no conductor has been heard for a while."""
-    keys = msgspec.json.decode(SECRET.read_bytes(), type=Keys)
+    keys = read_keys(SECRET.read_bytes())
     end = AgentEnd(f"tcp://*:{port}", keys, connect, Hands().answer)
     serving = asyncio.ensure_future(end.serve())
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)

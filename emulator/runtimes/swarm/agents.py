@@ -5,7 +5,6 @@ swarm, and only its starter has the other half. Its label names the starter's lo
 starter has left can be told.
 """
 
-import random
 import tempfile
 import time
 from collections.abc import Callable
@@ -15,10 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import requests
 from docker import DockerClient
-from docker.errors import DockerException
+from docker.errors import APIError, DockerException
 from docker.types import (
     ContainerSpec,
     Mount,
@@ -32,11 +30,12 @@ from docker.types import (
 
 from ...errors import HostError
 from ...runs.folder import new_id
-from ...transport.secrets import KeyPair, Keys, issue
+from ...transport.secrets import KeyPair, Keys, issue, pack_keys
 from ...transport.tunnel.conductor_end import Tunnel, TunnelError
 from ..docker.engine import owners
-from ..docker.engine.cleanup import LOCK, ROLE, RUN, clean_up
+from ..docker.engine.cleanup import LOCK, ROLE, RUN
 from ..docker.engine.client import refusals
+from ..docker.engine.owners import owner_of
 from .agent import FILES, SECRET, SOCKET
 from .nodes import SOCKET_LABEL, Node
 from .remote_host import RemoteHost
@@ -45,6 +44,8 @@ PORTS = range(23_000, 30_000)
 """Ports that agents listen on, below those that kernels give to connections of their own."""
 START = 60.0
 """Seconds in which the agents of all hosts answer."""
+END = 10.0
+"""Seconds in which the agents end."""
 LOOK = 0.1
 
 SENDS = "`emulate images --to ENDPOINT` sends it there"
@@ -69,7 +70,8 @@ def start(
 
     Raises HostError with all hosts whose agent does not come up.
     """
-    run, port = new_id(), random.choice(PORTS)
+    run = new_id()
+    port = PORTS[int(run, 16) % len(PORTS)]
     guests, secrets = issue([CONDUCTOR], encrypt=True)
     keys = secrets[CONDUCTOR]
     if not (isinstance(guests, Keys) and isinstance(keys, KeyPair)):
@@ -78,7 +80,7 @@ def start(
         held.enter_context(owners.owned(run))
         marks = {RUN: run, LOCK: str(owners.place(run)), ROLE: "agents"}
         held.callback(lambda: owners.place(run).unlink(missing_ok=True))
-        held.callback(clean_up, client, run)
+        held.callback(remove_service, client, run)
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="emulate-swarm-")))
         tell(f"agents: starting at {', '.join(node.name for node in nodes)}")
         with refusals("starting the agents of the swarm's hosts"):
@@ -97,7 +99,7 @@ def _create(
     marks: dict[str, str],
 ) -> None:
     name = f"emulate-{run}-agents"
-    secret = client.api.create_secret(name, msgspec.json.encode(guests), labels=marks)
+    secret = client.api.create_secret(name, pack_keys(guests), labels=marks)
     reference = SecretReference(secret["ID"], name, filename=SECRET.name, mode=0o400)
     away = [f"node.id!={node}" for node in _others(client, nodes)]
     spec = ContainerSpec(
@@ -214,3 +216,40 @@ def _said(client: DockerClient, run: str) -> str:
 def _container(engine: DockerClient, run: str) -> str:
     with refusals("looking up the agent's container"):
         return str(engine.api.containers(filters={"label": f"{RUN}={run}"})[0]["Id"])
+
+
+def remove_service(client: DockerClient, run: str) -> None:
+    """Remove the agents of `run` and their secret from the swarm, and wait for their end at the
+    hosts that answer. A refusal raises no error."""
+    label, until = {"label": f"{RUN}={run}"}, time.monotonic() + END
+    api: Any = client.api  # which has no types for services
+    with suppress(DockerException, requests.RequestException):
+        for service in api.services(filters=label):
+            api.remove_service(service["ID"])
+        while time.monotonic() < until and (_runs(api, label) or not _secrets_removed(api, label)):
+            time.sleep(LOOK)
+
+
+def _runs(api: Any, label: dict[str, str]) -> bool:
+    """Return whether a host that answers has a container of a service that was removed."""
+    ready = {node["ID"] for node in api.nodes() if node["Status"]["State"] == "ready"}
+    return any(task.get("NodeID") in ready for task in api.tasks(filters=label))
+
+
+def _secrets_removed(api: Any, label: dict[str, str]) -> bool:
+    try:
+        for secret in api.secrets(filters=label):
+            api.remove_secret(secret["ID"])
+    except APIError:  # the swarm holds it while it ends the service
+        return False
+    return True
+
+
+def remove_dead(client: DockerClient) -> list[str]:
+    """Remove the agents that dead processes have left in the swarm; return their ids."""
+    api: Any = client.api
+    services = api.services(filters={"label": RUN})
+    dead = [owner.run for each in services if (owner := owner_of(each["Spec"]["Labels"])).dead]
+    for run in dead:
+        remove_service(client, run)
+    return dead

@@ -39,6 +39,7 @@ def clean_other_hosts(
     if not manages(client):
         return cleaned
     with refusals("looking at the swarm's other hosts"):
+        agents.remove_dead(client)
         _, others = ready_nodes(client)
         gone = [
             f"host {name} is down: what runs have left there stays: `emulate clean` once it is back"

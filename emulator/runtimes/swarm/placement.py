@@ -9,7 +9,7 @@ from ...scenario.cores_and_memory import worker_memory
 
 
 @dataclass(frozen=True)
-class Place:
+class HostRoom:
     """A host on which devices may run."""
 
     name: str
@@ -20,7 +20,7 @@ class Place:
     """The label `emulate.host` of the swarm's node: devices of the same `host` run there."""
 
 
-def place(scenario: Scenario, places: Sequence[Place]) -> Mapping[str, str]:
+def place(scenario: Scenario, places: Sequence[HostRoom]) -> Mapping[str, str]:
     """Return the name of the host of each device of `scenario`.
 
     The first of `places` has the server and the evaluator, too. The devices fill the hosts evenly:
@@ -49,7 +49,7 @@ def place(scenario: Scenario, places: Sequence[Place]) -> Mapping[str, str]:
     return placed
 
 
-def _may(device: Device, place: Place) -> bool:
+def _may(device: Device, place: HostRoom) -> bool:
     return device.host is None or device.host in (place.name, place.label)
 
 
@@ -57,7 +57,7 @@ def _cores(device: Device) -> float:
     return 1.0 if device.cpu is None else device.cpu
 
 
-def _words(device: Device, places: Sequence[Place], wanted: int) -> str:
+def _words(device: Device, places: Sequence[HostRoom], wanted: int) -> str:
     if not any(_may(device, each) for each in places):
         known = ", ".join(filter(None, {*(e.name for e in places), *(e.label for e in places)}))
         return (

@@ -18,7 +18,7 @@ from ..docker.images.node_image import NodeImage
 from . import agents
 from .nodes import Node, ready_nodes
 from .other_hosts import remove_dead_there
-from .placement import Place, place
+from .placement import HostRoom, place
 
 
 class SwarmEngines(play_containers.Engines):
@@ -60,6 +60,7 @@ class SwarmEngines(play_containers.Engines):
         wanted = [node for node in others if placed[node.name]]
         if not wanted:
             return super().open(client, image, scenario, probe, tell)
+        agents.remove_dead(client)
         running = agents.start(client, image.id, wanted, tell)
         try:
             remove_dead_there(running.hosts, running.run)
@@ -81,9 +82,9 @@ def _by_host(nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
     }
 
 
-def _place(node: Node, available: int | None = None) -> Place:
+def _place(node: Node, available: int | None = None) -> HostRoom:
     """Return `node` as a place for devices, with the bytes of memory that it has for them."""
-    return Place(node.name, node.cores, available or node.memory, node.label)
+    return HostRoom(node.name, node.cores, available or node.memory, node.label)
 
 
 def _words(node: Node, devices: list[str]) -> str:
@@ -105,7 +106,7 @@ def _means_of_all(
                 f"{described(means.backend.plain())} here: load the same kernel modules at all "
                 "hosts, or name the means by --shaping"
             )
-    return means
+    return replace(means, several=True)
 
 
 play = partial(play_containers.play, engines=SwarmEngines())

@@ -12,8 +12,9 @@ from docker.errors import DockerException
 
 from ...errors import DeploymentError
 from ...transport.tunnel.conductor_end import Tunnel, TunnelError
+from ...transport.tunnel.placed_files import Placed, pack
 from ..docker.engine.hosts import EngineHost
-from .agent import FILES, Placed, pack
+from .agent import FILES
 
 ANSWER = 5.0
 """Seconds in which a host says whether its engine is there."""

@@ -11,7 +11,7 @@ import zmq.asyncio
 from ..router import Admission
 from ..secrets import Keys
 from .byte_streams import ByteStreams, Connect
-from .tunnel_heads import LARGEST, Answer, AnyHead, Ask, Open, Refuse, decode, encode
+from .tunnel_heads import LARGEST, AnyTunnelHead, NoReply, Open, Question, Reply, decode, encode
 
 SILENCE = 12.0
 """Seconds without a message after which a conductor counts as dead, and its streams are closed."""
@@ -55,16 +55,16 @@ class AgentEnd:
             self._admission.stop()
             self._context.term()
 
-    def _take(self, peer: bytes, head: AnyHead, payload: bytes) -> None:
+    def _take(self, peer: bytes, head: AnyTunnelHead, payload: bytes) -> None:
         self.heard = time.monotonic()
         streams, _ = self._peers.get(peer, (None, 0.0))
         if streams is None:
             streams = ByteStreams(lambda head, payload: self._send(peer, head, payload))
         self._peers[peer] = streams, self.heard
         match head:
-            case Ask(number, what, facts):
+            case Question(number, what, facts):
                 self._send(peer, self._answered(number, what, facts, payload))
-            case Answer() | Refuse():
+            case Reply() | NoReply():
                 pass  # an agent asks nothing
             case Open(number):
                 streams.begin(number, self._connect)
@@ -73,13 +73,13 @@ class AgentEnd:
 
     def _answered(
         self, number: int, what: str, facts: dict[str, Any], payload: bytes
-    ) -> Answer | Refuse:
+    ) -> Reply | NoReply:
         try:
-            return Answer(number, self._answer(what, facts, payload))
+            return Reply(number, self._answer(what, facts, payload))
         except (OSError, ValueError) as error:
-            return Refuse(number, str(error))
+            return NoReply(number, str(error))
 
-    def _send(self, peer: bytes, head: AnyHead, payload: bytes = b"") -> None:
+    def _send(self, peer: bytes, head: AnyTunnelHead, payload: bytes = b"") -> None:
         self._socket.send_multipart([peer, encode(head), payload])
 
     async def _watch(self) -> None:

@@ -15,7 +15,7 @@ from ...machine.host import Samples
 from ..secrets import KeyPair
 from .byte_streams import ByteStreams
 from .clock_offset import ClockOffset
-from .tunnel_heads import Answer, AnyHead, Ask, Open, Refuse, decode, encode
+from .tunnel_heads import AnyTunnelHead, NoReply, Open, Question, Reply, decode, encode
 
 T = TypeVar("T")
 
@@ -122,13 +122,13 @@ class Tunnel:
         while True:
             head, payload = await self._socket.recv_multipart()
             match decode(head):
-                case Answer(number, facts):
+                case Reply(number, facts):
                     if (waits := self._questions.pop(number, None)) and not waits.done():
                         waits.set_result(facts)
-                case Refuse(number, why):
+                case NoReply(number, why):
                     if (waits := self._questions.pop(number, None)) and not waits.done():
                         waits.set_exception(TunnelError(why))
-                case Ask():
+                case Question():
                     pass  # a conductor answers nothing
                 case other:
                     self._streams.take(other, payload)
@@ -138,7 +138,7 @@ class Tunnel:
     ) -> dict[str, Any]:
         number = next(self._numbers)
         waits = self._questions[number] = self._loop.create_future()
-        self._send(Ask(number, what, facts), payload)
+        self._send(Question(number, what, facts), payload)
         try:
             return await asyncio.wait_for(waits, timeout)
         except TimeoutError:
@@ -171,5 +171,5 @@ class Tunnel:
             if not waits.done():
                 waits.set_exception(TunnelError(why))
 
-    def _send(self, head: AnyHead, payload: bytes = b"") -> None:
+    def _send(self, head: AnyTunnelHead, payload: bytes = b"") -> None:
         self._socket.send_multipart([encode(head), payload])

@@ -5,42 +5,42 @@ from typing import Any, TypeAlias
 import msgspec
 
 
-class Head(msgspec.Struct, frozen=True, tag_field="t", tag=str.lower):
+class TunnelHead(msgspec.Struct, frozen=True, tag_field="t", tag=str.lower):
     """A head; its tag names the kind."""
 
 
-class Open(Head, frozen=True):
+class Open(TunnelHead, frozen=True):
     """The conductor begins the stream `number`."""
 
     number: int
 
 
-class Data(Head, frozen=True):
+class Data(TunnelHead, frozen=True):
     """The payload is the next piece of the stream."""
 
     number: int
 
 
-class Taken(Head, frozen=True):
+class Taken(TunnelHead, frozen=True):
     """The receiver has passed on so many bytes of the stream, so as many more may follow."""
 
     number: int
     bytes: int
 
 
-class Shut(Head, frozen=True):
+class Shut(TunnelHead, frozen=True):
     """The sender sends no more of the stream; it goes on to receive."""
 
     number: int
 
 
-class Close(Head, frozen=True):
+class Close(TunnelHead, frozen=True):
     """The stream has ended in both directions."""
 
     number: int
 
 
-class Ask(Head, frozen=True):
+class Question(TunnelHead, frozen=True):
     """A question of the conductor."""
 
     number: int
@@ -48,14 +48,14 @@ class Ask(Head, frozen=True):
     facts: dict[str, Any] = {}
 
 
-class Answer(Head, frozen=True):
+class Reply(TunnelHead, frozen=True):
     """The answer to the question `number`."""
 
     number: int
     facts: dict[str, Any] = {}
 
 
-class Refuse(Head, frozen=True):
+class NoReply(TunnelHead, frozen=True):
     """The question `number` has no answer, for the reason `why`."""
 
     number: int
@@ -63,10 +63,10 @@ class Refuse(Head, frozen=True):
 
 
 StreamHead: TypeAlias = Open | Data | Taken | Shut | Close
-AnyHead: TypeAlias = StreamHead | Ask | Answer | Refuse
+AnyTunnelHead: TypeAlias = StreamHead | Question | Reply | NoReply
 
 encode = msgspec.msgpack.Encoder().encode
-decode = msgspec.msgpack.Decoder(AnyHead).decode
+decode = msgspec.msgpack.Decoder(AnyTunnelHead).decode
 
 LARGEST = 1 << 30
 """Bytes of the largest payload that an agent takes: a data set's shard, or a graph."""

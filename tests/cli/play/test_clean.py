@@ -31,6 +31,9 @@ class Engine:
         self.attached: dict[str, str] = {}
         """Networks to which somebody else's container is attached."""
 
+    def info(self) -> dict[str, Any]:
+        return {}
+
     def containers(self, all: bool, filters: dict[str, str]) -> list[Any]:
         return self._of(self.containers_, filters)
 

@@ -114,7 +114,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     monkeypatch.setattr(play_containers, "ready", lambda model, seed: tmp_path)
     monkeypatch.setattr(container_runtime, "Stdio", Silence)
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *anything: ())
-    monkeypatch.setattr(container_runtime, "clean_up", lambda *anything: Removed())
+    monkeypatch.setattr(container_runtime, "clean_up_hosts", lambda *anything: Removed())
     for module in (launching, start_waves):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Inline)
     return made

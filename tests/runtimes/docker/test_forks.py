@@ -12,6 +12,7 @@ from emulator.node.orders import Forked
 from emulator.node.reports import ForkReport
 from emulator.runs.folder import create
 from emulator.runtimes.docker.configs.spec import FORK_SERVER
+from emulator.runtimes.docker.engine.hosts import EngineHost
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.runtimes.docker.forks import SHARED, Forks, workers_words
 from emulator.runtimes.docker.run_logs import NodeLogs
@@ -42,6 +43,9 @@ def wires() -> Wires:
     return Wires()
 
 
+HERE: Any = EngineHost(None)  # type: ignore[arg-type]
+
+
 @pytest.fixture
 def logs(tmp_path: Path) -> Any:
     logs = NodeLogs(create("pair", tmp_path), ["far", FORK_SERVER])
@@ -57,7 +61,7 @@ def forks(wires: Wires, logs: NodeLogs) -> Forks:
         container=lambda node: SimpleNamespace(reason="somebody ended its container"),
     )
     taken: Any = (launcher, wires, exits, logs)
-    return Forks(*taken, wires.limit, {"far": 256 << 20})
+    return Forks(*taken, wires.limit, {"far": 256 << 20}, HERE)
 
 
 def said(line: Any) -> Said:
@@ -71,7 +75,7 @@ def test_a_request_names_the_process_and_the_container(forks: Forks, wires: Wire
 
 def test_a_container_that_is_gone_is_not_asked_for(wires: Wires, logs: NodeLogs) -> None:
     launcher: Any = SimpleNamespace(first_process=lambda node: None)
-    made: Any = (launcher, wires, None, logs, wires.limit, {})
+    made: Any = (launcher, wires, None, logs, wires.limit, {}, HERE)
     Forks(*made).want("far", ForkReport(5, 6, 0))
     assert not wires.told
 

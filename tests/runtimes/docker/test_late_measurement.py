@@ -33,6 +33,7 @@ from emulator.runs.session import Session
 from emulator.runtimes.docker import late_measurement, play_containers, resume_containers
 from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.exits import Exit, Exits
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.runtimes.docker.run_logs import NodeLogs
 from emulator.scenario import dump, loads
@@ -161,7 +162,7 @@ def conduct(
     shown = list[str]()
     split: Any = split_data(scenario)
     ready: Any = SimpleNamespace(
-        client=ENGINE,
+        hosts=Hosts.here(ENGINE),
         backend=Backend(),
         image=SimpleNamespace(id="image"),
         graph=folder.path,

@@ -82,9 +82,9 @@ SECOND: dict[str, Any] = {
 
 
 def test_how_late_packets_were_is_a_record_of_the_run_s_time(reports: Reports, logs: Logs) -> None:
-    reports.late(LatenessLine(99.5, **SECOND))
+    reports.late(LatenessLine(99.5, **SECOND), 99.5)
     reports.begin(100.0)
-    reports.late(LatenessLine(101.5, **SECOND))
+    reports.late(LatenessLine(101.5, **SECOND), 101.5)
     assert list(map(plain, logs.records)) == [{"at": 1.5, "what": "lateness", **SECOND}]
 
 

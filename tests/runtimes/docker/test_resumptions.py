@@ -9,6 +9,7 @@ from emulator.runs.folder import RunFolder
 from emulator.runs.results import write_json
 from emulator.runs.resumption import DeadRun
 from emulator.runtimes.docker import resume_containers
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.resume_containers import rest_of, resume
 from emulator.scenario import Timed
 from emulator.world.verbs import Action
@@ -83,7 +84,7 @@ def test_links_are_shaped_as_asked_or_as_before(asked, began, used, tmp_path, mo
     (tmp_path / "server").mkdir()
     means = []
 
-    def get_ready(scenario, timeline, view, shaping):
+    def get_ready(scenario, timeline, view, shaping, engines):
         means.append(shaping)
         raise HostError("not here")
 
@@ -108,8 +109,8 @@ def test_a_signal_does_not_cancel_a_run_that_was_over(over, tmp_path, monkeypatc
         "_checked": lambda dead: SimpleNamespace(over=over),
         "_shaping": lambda folder: None,
         "_cleared": lambda folder: 1,
-        "get_ready": lambda *given: SimpleNamespace(client=None),
-        "clean_up": lambda *given: None,
+        "get_ready": lambda *given: SimpleNamespace(hosts=Hosts.here(None)),
+        "clean_up_hosts": lambda *given: None,
         "conducting": conducting,
     }
     for name, value in replaced.items():

@@ -21,6 +21,7 @@ from emulator.runs.conductor import run
 from emulator.runs.folder import RunFolder, create
 from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario import loads
 from emulator.transport.secrets import Token
@@ -151,7 +152,8 @@ def test_a_signal_ends_the_making_behind_the_calls_in_hand(
     world = Prepared(loads(FORTY), folder, known, "image", folder.path)
     view, wires = Onlooker(), QuietWires()
     view.progress = lambda text: said.append((time.monotonic(), text))  # type: ignore[method-assign]
-    runtime = DockerRuntime(client, folder, world, view, Load(), wires)  # type: ignore[arg-type]
+    hosts = Hosts.here(client)
+    runtime = DockerRuntime(hosts, folder, world, view, Load(), wires)  # type: ignore[arg-type]
     with canceling(), pytest.raises(Canceled):
         run(world.scenario, (), runtime)
     ended = time.monotonic()

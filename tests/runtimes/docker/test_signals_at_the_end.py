@@ -15,6 +15,7 @@ from emulator.runs.folder import create
 from emulator.runs.session import Session
 from emulator.runtimes.docker import container_runtime, play_containers
 from emulator.runtimes.docker.engine.cleanup import Removed
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.engine.stdio import OutputEnded
 from emulator.scenario import loads
 from emulator.shaping.backend import Backend
@@ -57,9 +58,12 @@ def test_a_signal_at_each_stage_of_the_ending(
 
     monkeypatch.setattr(runtime, "_take", taking)
     monkeypatch.setattr(play.wires, "close", before("streams", lambda: None), raising=False)
-    monkeypatch.setattr(container_runtime, "clean_up", before("containers", lambda *of: Removed()))
+    monkeypatch.setattr(
+        container_runtime, "clean_up_hosts", before("containers", lambda *of: Removed())
+    )
     monkeypatch.setattr(play_containers, "clean_up_late", before("networks", lambda *of: ()))
-    ready: Any = SimpleNamespace(client=None, backend=Backend())
+    client: Any = None
+    ready: Any = SimpleNamespace(hosts=Hosts.here(client), backend=Backend())
     with play_containers.conducting(ready, session, ProgressView()) as conducted:
         conducted.made = runtime
         play.write(0.0, "start", devices=2, zero=time.monotonic())

@@ -22,6 +22,7 @@ from emulator.runs.folder import create
 from emulator.runtimes.docker import start_waves
 from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.start_waves import Gathering
 from emulator.scenario import loads
 from emulator.world.roles import CONDUCTOR
@@ -190,7 +191,9 @@ class Fleet:
         """How many quotas held each time that the server was let begin."""
         self.wires.tell = self.tell  # type: ignore[method-assign]
         wires: Any = self.wires
-        self.runtime = DockerRuntime(client, self.folder, made, Onlooker(), Load(), wires)
+        self.runtime = DockerRuntime(
+            Hosts.here(client), self.folder, made, Onlooker(), Load(), wires
+        )
         own: Any = Engine(self.limited)
         self.runtime._engine = own
 

@@ -36,6 +36,8 @@ class Means:
     backend: Backend
     files: int | None = None
     """Files that each process of the run may open; None: as many as the engine says."""
+    several: bool = False
+    """Whether the run has several hosts, all with these means."""
 
 
 @dataclass(frozen=True)
@@ -186,13 +188,12 @@ def prepare(
     means: Means,
     image: str,
     forked: frozenset[str] = frozenset(),
-    several: bool = False,
     tell: Callable[[str], None],
 ) -> Prepared:
     """Issue the secrets, write the shards, and create the server's output folder.
 
-    `graph`: folder of the exported model; `image`: id of the nodes' image; `forked` and `several`
-    as of `NodeConfigs`; `tell` shows a step.
+    `graph`: folder of the exported model; `image`: id of the nodes' image; `forked` as of
+    `NodeConfigs`; `tell` shows a step.
     """
     user = os.getuid() or NOBODY
     sources = plugin_sources(scenario, folder.path)
@@ -202,7 +203,7 @@ def prepare(
     guests, secrets = issue(members, encrypt=scenario.server.encrypt)
     size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
     people = guests, secrets, means.backend, user, priors
-    configs = NodeConfigs(scenario, planned, size, *people, forked=forked, several=several)
+    configs = NodeConfigs(scenario, planned, size, *people, forked=forked, several=means.several)
     made = configs, image, graph
     world = Prepared(scenario, folder, *made, sources=sources, files=means.files)
     tell("shards")

@@ -127,8 +127,6 @@ def _remove_all(client: DockerClient, label: dict[str, str], with_networks: bool
     with ThreadPoolExecutor(8) as pool:
         ends = list(pool.map(lambda about: _remove_container(client, about["Id"]), containers))
     found = [name.lstrip("/") for about in containers for name in about["Names"]]
-    if with_networks:
-        found += _remove_service(client, label)
     # the engine removes no network that a container is still attached to
     stuck = _stuck(client, label)
     networks = api.networks(filters=label) if with_networks else []
@@ -138,41 +136,6 @@ def _remove_all(client: DockerClient, label: dict[str, str], with_networks: bool
     left = tuple(filter(None, [*ends, *stuck, *nets, *volumes]))
     found += [network["Name"] for network in networks if "Name" in network]
     return Removed(ends.count(""), nets.count(""), volumes.count(""), left, tuple(found))
-
-
-def service_labels(client: DockerClient) -> list[dict[str, str]]:
-    """Return the labels of the services of runs in the swarm that the engine manages."""
-    api: Any = client.api  # which has no types for services
-    try:
-        return [service["Spec"]["Labels"] for service in api.services(filters={"label": RUN})]
-    except APIError:  # in no swarm, or no manager
-        return []
-
-
-def _remove_service(client: DockerClient, label: dict[str, str]) -> list[str]:
-    """Remove the services of a swarm, and their secrets, if the engine manages one; return the
-    names of the services."""
-    api: Any = client.api  # which has no types for services
-    try:
-        services = api.services(filters=label)
-    except APIError:  # in no swarm, or no manager
-        return []
-    for service in services:
-        _remove(api.remove_service, "service", service["ID"])
-    until = time.monotonic() + SWARM_TIMEOUT
-    for secret in api.secrets(filters=label):
-        # the swarm holds it while it ends the service
-        while _remove(api.remove_secret, "secret", secret["ID"]) and time.monotonic() < until:
-            time.sleep(0.1)
-    while services and _runs_there(api, label) and time.monotonic() < until:
-        time.sleep(0.1)
-    return [str(service["Spec"]["Name"]) for service in services]
-
-
-def _runs_there(api: Any, label: dict[str, str]) -> bool:
-    """Return whether a host that answers has a container of a service that was removed."""
-    ready = {node["ID"] for node in api.nodes() if node["Status"]["State"] == "ready"}
-    return any(task.get("NodeID") in ready for task in api.tasks(filters=label))
 
 
 def _remove_container(client: DockerClient, name: str) -> str:
@@ -189,6 +152,11 @@ def _remove_network(client: DockerClient, network: dict[str, Any]) -> str:
         time.sleep(0.1)
     if not refused:
         return ""
+    if "in use by task" in refused:
+        return (
+            f"network {name} stays, as the swarm counts a container in it at a host that is down: "
+            "once the host is back, or is no node any more, `emulate clean` removes it"
+        )
     attached = client.api.inspect_network(network["Id"]).get("Containers") or {}
     # what a swarm's network has at each host, no container
     attached.pop(f"lb-{name}", None)

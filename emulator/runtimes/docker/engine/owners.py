@@ -17,7 +17,7 @@ from ....machine import lock
 from ....machine.cache import cache
 from ....runs import folder
 from ..network.link_removal import remove_link
-from .cleanup import FOLDER, LINK, LOCK, RUN, Removed, clean_up, service_labels
+from .cleanup import FOLDER, LINK, LOCK, RUN, Removed, clean_up
 from .client import refusals
 
 
@@ -70,11 +70,11 @@ def owners(client: DockerClient) -> list[Owner]:
         *(client.api.volumes(filters=marked).get("Volumes") or []),
     ]
     labels = {thing["Labels"][RUN]: thing["Labels"] for thing in things}
-    labels |= {marks[RUN]: marks for marks in service_labels(client)}
-    return [_owner(marks) for marks in labels.values()]
+    return [owner_of(marks) for marks in labels.values()]
 
 
-def _owner(labels: Mapping[str, str]) -> Owner:
+def owner_of(labels: Mapping[str, str]) -> Owner:
+    """Return the owner of a thing in an engine that has these `labels`."""
     path = Path(labels[FOLDER]) if FOLDER in labels else None
     locked = Path(labels[LOCK]) if LOCK in labels else None
     conductor = folder.conductor(path) if path else None

@@ -13,6 +13,7 @@ from emulator.node.orders import AnyOrder, StopPart
 from emulator.runs.folder import RunFolder
 from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.scenario import Timed, loads
 from tests.fakes.plain_records import PlainRecord, plain
@@ -84,7 +85,7 @@ class Played:
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
         world = Prepared(scenario, folder, configs(text=text), "image", folder.path)
         wires: Any = self.wires
-        self.runtime = DockerRuntime(client, folder, world, self.view, self.load, wires)
+        self.runtime = DockerRuntime(Hosts.here(client), folder, world, self.view, self.load, wires)
         self.scenario, self.survivors = scenario, Survivors(2, [])
 
     def write(self, at: float, what: str, **facts: Any) -> None:

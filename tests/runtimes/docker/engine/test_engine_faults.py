@@ -19,6 +19,7 @@ from emulator.node.reports import (
 )
 from emulator.runs.folder import create
 from emulator.runtimes.docker.engine.engine_faults import Done, EngineFaults
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.engine.stdio import Said
 from emulator.world.verbs import Action
 from tests.runtimes.docker.engine.engine_answers import unlike
@@ -74,7 +75,7 @@ def engine() -> Engine:
 @pytest.fixture
 def faults(engine: Engine) -> Iterator[EngineFaults]:
     client: Any = engine
-    faults = EngineFaults(client, "r", {"a": None, "b": 0.2})
+    faults = EngineFaults(Hosts.here(client), "r", {"a": None, "b": 0.2})
     for node in ("a", "b"):
         faults.limit(node)
     settle(faults)
@@ -275,7 +276,7 @@ def test_the_conductor_answers_a_supervisor_once_the_quota_is_lifted(
 ) -> None:
     text = SCENARIO.replace("{name: far}", "{name: far, profile: {cpu: 20%}}")
     play = Played(create("pair", tmp_path), text=text)
-    play.runtime._engine._client = engine  # type: ignore[assignment]
+    play.runtime._engine._hosts = Hosts.here(engine)  # type: ignore[arg-type]
     play.begin()
     play.runtime._engine.limit("far")
     answers: list[tuple[str, AnyOrder]] = []

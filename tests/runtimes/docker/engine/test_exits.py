@@ -23,6 +23,7 @@ from emulator.runtimes.docker import container_runtime
 from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.engine import exits
 from emulator.runtimes.docker.engine.cleanup import Removed
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.runtimes.docker.launching import Launcher
 from emulator.scenario import loads
@@ -119,7 +120,7 @@ def test_an_exit_after_a_resume_is_not_that_of_the_life_before() -> None:
         return Events(lives[filters["container"]])
 
     client: Any = SimpleNamespace(api=SimpleNamespace(events=events))
-    resumed = exits.Exits(client)
+    resumed = exits.Exits(Hosts.here(client))
     for container, ended, killed in (("new", "limit", "limit"), ("old", "engine", "host")):
         resumed.created("far", container, LIMIT)
         assert resumed.container("far").cause == ended
@@ -143,9 +144,10 @@ def test_each_container_is_known_by_the_id_that_the_engine_gave_it(tmp_path: Pat
     folder = create("pair", tmp_path)
     folder.server.mkdir()
     world, wires = Prepared(loads(SCENARIO), folder, known, "image", folder.path), Wires()
-    launcher = Launcher(client, folder, world, wires, Created(client))  # type: ignore[arg-type]
-    launcher.start_box()
-    launcher.start_fork_server()
+    hosts = Hosts.here(client)
+    launcher = Launcher(hosts, folder, world, wires, Created(hosts))  # type: ignore[arg-type]
+    launcher.start_box(hosts.home)
+    launcher.start_fork_server(hosts.home)
     for node in ("server", *(device.name for device in world.scenario.nodes)):
         launcher.start(node)
     launcher.close()
@@ -273,7 +275,7 @@ def test_a_run_that_has_not_begun_waits_for_no_model(
     play: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cancellation while containers are made is said at once, and takes no time of its own."""
-    monkeypatch.setattr(container_runtime, "clean_up", lambda *which: Removed())
+    monkeypatch.setattr(container_runtime, "clean_up_hosts", lambda *which: Removed())
     run = play()
     shown: list[str] = []
     run.view.progress = shown.append  # type: ignore[method-assign]

@@ -15,6 +15,7 @@ from emulator.runtimes.docker.configs.container_settings import Prepared
 from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.engine import cleanup
 from emulator.runtimes.docker.engine.cleanup import clean_up_late
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.scenario import loads
 from tests.runtimes.docker.configs.pair_configs import configs
 from tests.runtimes.docker.engine.engine_answers import unlike
@@ -64,11 +65,12 @@ def test_a_network_that_was_made_too_late_is_removed_or_told_of(
     client: Any = SimpleNamespace(api=engine, networks=engine)
     world = Prepared(loads(SCENARIO), folder, configs(text=SCENARIO), "image", folder.path)
     wires: Any = Wires()
-    runtime = DockerRuntime(client, folder, world, Onlooker(), Load(), wires)
+    hosts = Hosts.here(client)
+    runtime = DockerRuntime(hosts, folder, world, Onlooker(), Load(), wires)
     with pytest.raises(DeploymentError, match="making the run's network: Read timed out"):
         runtime.deploy(world.scenario, Survivors(2, []))
     runtime.teardown()
-    left = clean_up_late(client, folder.run, runtime.unanswered)
+    left = clean_up_late(hosts, folder.run, runtime.unanswered)
     assert engine.made == [] and (forgotten or engine.looks >= appears)
     name = f"emulate-{folder.run}-wan"
     told = f"{name} may appear yet, as Docker has not answered whether it is made: `emulate clean`"

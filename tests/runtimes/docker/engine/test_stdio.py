@@ -12,7 +12,7 @@ def _frame(stream: int, data: bytes) -> bytes:
 
 def test_a_report_may_come_in_pieces_and_counts_on_standard_output_alone() -> None:
     nothing: Any = None
-    connection = _Connection("far", nothing, nothing)
+    connection = _Connection("far", nothing, nothing, float)
     line = encode(Stamped(7.5, LostReport()))
     data = _frame(1, line[:9]) + _frame(2, line + b"\n") + _frame(1, line[9:] + b"\nhello\n")
     said = [each for place in range(len(data)) for each in connection.feed(data[place : place + 1])]

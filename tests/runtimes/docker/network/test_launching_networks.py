@@ -8,6 +8,7 @@ import pytest
 from docker.errors import APIError
 
 from emulator.errors import DeploymentError
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.launching import SUBNETS, Launcher
 from tests.runtimes.docker.engine.engine_answers import unlike
 
@@ -35,10 +36,12 @@ def test_made_up_networks_answer_as_the_engine_does() -> None:
 
 def _launcher(taken: int) -> Launcher:
     made = Launcher.__new__(Launcher)
+    client: Any = SimpleNamespace(networks=Networks(taken))
     world = SimpleNamespace(nodes=["server"], scenario=SimpleNamespace(name="x"))
     folder = SimpleNamespace(run="20260101-000000-abcdef", path="/x", name="x")
     made.__dict__ |= {
-        "_client": SimpleNamespace(networks=Networks(taken)),
+        "_client": client,
+        "_hosts": Hosts.here(client),
         "_networks": ["wan"],
         "_bridges": {},
         "_world": world,

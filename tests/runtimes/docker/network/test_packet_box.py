@@ -12,6 +12,7 @@ from emulator.errors import DeploymentError
 from emulator.node.reports import LatenessLine
 from emulator.runtimes.docker.configs import spec
 from emulator.runtimes.docker.engine.exits import Exit
+from emulator.runtimes.docker.engine.hosts import EngineHost
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
 from emulator.runtimes.docker.network.packet_box import PacketBox
 
@@ -25,8 +26,8 @@ class World:
         self.late: list[Any] = []
         self.api = SimpleNamespace(inspect_container=self.inspect)
         this: Any = self
-        self.reports: Any = SimpleNamespace(late=self.late.append)
-        self.box = PacketBox(this, "abc", this, this)
+        self.reports: Any = SimpleNamespace(late=lambda line, now, host: self.late.append(line))
+        self.box = PacketBox(EngineHost(this), "abc", this, this)
 
     def inspect(self, name: str) -> dict[str, Any]:
         assert name == "emulate-abc-packet_box"
