@@ -8,6 +8,9 @@ import pandas as pd
 
 from ..reading.runs import Run, fact
 
+HERE = "here"
+"""Name of the conductor's host, which has the server, too."""
+
 FULL = 0.95
 """Share of a core from which the server's container is short of processor time."""
 
@@ -48,16 +51,17 @@ def _joined(seconds: Iterable[tuple[float, float, bool]]) -> list[tuple[float, f
 @fact
 def seconds_of(run: Run) -> pd.DataFrame:
     """Return a row for each second of the records `host`: `at`, `until`, `busy`, `evaluator`,
-    `waits`, `pressure`, `server`, `throttled`, `short`.
+    `waits`, `pressure`, `server`, `throttled`, `short`, and the name of the `host`.
 
-    All but the times are fractions, and `short` is 1 or 0; NaN where unknown. A dilated run has a
+    All but the times and the name are fractions, and `short` is 1 or 0; NaN where unknown. A dilated run has a
     row for each real second; `server` is then the share of the core that the server has in emulated
     seconds.
     """
     names = ("busy", "evaluator", "waits", "pressure", "server", "throttled", "short")
     dilation = run.manifest.get("dilation")
-    rows: list[tuple[float, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     for record in run.records("host").to_dict("records"):
+        host = record.get("host")
         values = {name: _numbers(record.get(name)) for name in names}
         step = _number(record.get("step"), 1.0)
         count = len(values["busy"])
@@ -65,14 +69,31 @@ def seconds_of(run: Run) -> pd.DataFrame:
         for place in range(count):
             row = [own[place] if len(own) == count else math.nan for own in values.values()]
             row[names.index("server")] *= _number(dilation, 1.0)
-            rows.append((max(0.0, first + step * place), first + step * (place + 1), *row))
-    return pd.DataFrame(rows, columns=["at", "until", *names])
+            own = host if isinstance(host, str) and host else HERE
+            rows.append((max(0.0, first + step * place), first + step * (place + 1), *row, own))
+    return pd.DataFrame(rows, columns=["at", "until", *names, "host"])
+
+
+@fact
+def hosts(run: Run) -> pd.DataFrame:
+    """Return a row for each host of a run on several: `host`, `devices`, the means `busy` and
+    `short` as fractions, and the largest `clock_error` in seconds, NaN for the conductor's host;
+    no row for a run on one."""
+    placed: dict[str, list[str]] = run.manifest.get("hosts") or {}
+    seconds, clocks = seconds_of(run), run.records("host")
+    rows = []
+    for host, names in placed.items():
+        own = seconds[seconds["host"] == host]
+        errors = clocks[clocks["host"] == host]["clock_error"] if host != HERE else pd.Series()
+        means = float(own["busy"].mean()), float(own["short"].mean())
+        rows.append((host, ", ".join(names), *means, float(errors.max())))
+    return pd.DataFrame(rows, columns=["host", "devices", "busy", "short", "clock_error"])
 
 
 def _seconds(run: Run) -> Iterable[tuple[float, ...]]:
     """Return begin and end of each second, whether it is short, and the share of the server."""
     columns = ["at", "until", "short", "server"]
-    return seconds_of(run)[columns].itertuples(index=False, name=None)
+    return seconds_of(run).sort_values("at")[columns].itertuples(index=False, name=None)
 
 
 def _number(value: Any, otherwise: float) -> float:

@@ -12,6 +12,7 @@ import pytest
 
 from analysis.pages.run_warnings import warnings
 from analysis.reading.runs import read as analysed
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.cli.play.run import tell
 from emulator.errors import DeploymentError, EmulatorError
 from emulator.learning.models.saved_model import SavedModel, read, read_version, write
@@ -119,7 +120,8 @@ def test_the_end_of_a_failed_run_names_the_way_back(
 ) -> None:
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *of: ())
     session = Session(SCENARIO, (), folder, "docker")
-    ready = SimpleNamespace(client=None, backend=Backend())
+    client: Any = None
+    ready = SimpleNamespace(hosts=Hosts.here(client), backend=Backend())
     conducting: Any = play_containers.conducting
     with pytest.raises(DeploymentError) as raised, conducting(ready, session, ProgressView()):
         raise DeploymentError("the evaluator died")
@@ -289,7 +291,8 @@ def test_the_source_of_the_model_is_named_wherever_the_run_is_read(
         known = results.read_json(folder.path / "model.json")
     else:
         monkeypatch.setattr(play_containers, "clean_up_late", lambda *of: ())
-        ready: Any = SimpleNamespace(client=None, backend=Backend())
+        client: Any = None
+        ready: Any = SimpleNamespace(hosts=Hosts.here(client), backend=Backend())
         session = Session(SCENARIO, (), folder, "docker")
         conducting = play_containers.conducting(ready, session, ProgressView())
         with pytest.raises(DeploymentError) as raised, conducting:

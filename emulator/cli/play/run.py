@@ -41,7 +41,7 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 @SCENARIO
 @RUNTIME_OPTION(
     help="Runtime: `docker` plays the scenario in containers and in real time; `swarm` on all "
-    "hosts of a Docker Swarm (docs/swarm.md); `virtual` in virtual time, which is repeatable and "
+    "hosts of a Docker Swarm; `virtual` in virtual time, which is repeatable and "
     "needs neither Docker nor root.",
 )
 @click.option(

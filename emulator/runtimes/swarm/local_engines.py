@@ -42,8 +42,8 @@ _ANSWER = 5.0
 _LOOK = 0.1
 _COPIES = 2
 """Disks that are copied at once."""
-_DISK = ("data", "containerd")
-"""Folders of an engine that hold images and containers."""
+_LAYERS = "overlay2"
+"""Folder of an engine's data that holds the layers of images and containers."""
 
 _PROGRAMS = {
     "dockerd": "docker.io",
@@ -310,14 +310,24 @@ def _fill(
 
 
 def _copy_disk(first: LocalEngine, other: LocalEngine) -> None:
-    """Copy the disk of `first`, which is no node yet, to the engine `other`. Neither runs."""
-    _folder(other).mkdir()
-    disks = [_folder(first) / name for name in _DISK if (_folder(first) / name).exists()]
-    called = ["cp", "--archive", "--reflink=auto", *map(str, disks), str(_folder(other))]
+    """Copy the disk of `first`, which is no node yet, to the engine `other`. Neither runs.
+
+    They share the layers of images as hard links: an engine never changes a layer's files.
+    """
+    here, there = _folder(first), _folder(other)
+    (there / "data").mkdir(parents=True)
+    if (here / "containerd").exists():
+        _copy(here / "containerd", there)
+    for disk in (here / "data").iterdir():
+        _copy(disk, there / "data", *(["--link"] if disk.name == _LAYERS else []))
+    (there / "data" / "engine-id").unlink(missing_ok=True)  # newer engines have one
+
+
+def _copy(folder: Path, to: Path, *options: str) -> None:
+    called = ["cp", "--archive", *options, str(folder), str(to)]
     done = subprocess.run(called, capture_output=True, text=True, encoding="utf-8")
     if done.returncode:
-        raise HostError(f"cannot copy the disk of {first.name}: {done.stderr.strip()}")
-    (_folder(other) / "data" / "engine-id").unlink(missing_ok=True)  # newer engines have one
+        raise HostError(f"cannot copy {folder}: {done.stderr.strip()}")
 
 
 # -- an engine -----------------------------------------------------------------------------------

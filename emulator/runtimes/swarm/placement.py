@@ -59,7 +59,8 @@ def _cores(device: Device) -> float:
 
 def _words(device: Device, places: Sequence[HostRoom], wanted: int) -> str:
     if not any(_may(device, each) for each in places):
-        known = ", ".join(filter(None, {*(e.name for e in places), *(e.label for e in places)}))
+        names = {word for each in places for word in (each.name, each.label) if word}
+        known = ", ".join(sorted(names))
         return (
             f"{device.name}: no host of the swarm has the name or the label `emulate.host` "
             f"{device.host!r}: there are {known}"

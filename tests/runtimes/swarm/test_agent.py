@@ -1,0 +1,160 @@
+"""The answers of an agent: its clock and load, files, and what it refuses."""
+
+import os
+import socket
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from emulator.errors import DeploymentError
+from emulator.runtimes.swarm import agent
+from emulator.runtimes.swarm.agent import FILES, Hands
+from emulator.runtimes.swarm.remote_host import RemoteHost
+from emulator.transport.tunnel.clock_offset import ClockOffset
+from emulator.transport.tunnel.conductor_end import TunnelError
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    """The folder of the agent's files."""
+    folder = tmp_path / "there"
+    folder.mkdir()
+    return folder
+
+
+class Wire:
+    """A tunnel to an agent in this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.hands, self.asked, self.lost = Hands(folder), list[str](), ""
+        self.load = SimpleNamespace(busy=[], pressure=[])
+        self.offset, self.refuses = ClockOffset(), ""
+
+    def ask(self, what: str, payload: bytes = b"", timeout: float = 1.0, **facts: Any) -> Any:
+        self.asked.append(what)
+        if self.refuses:
+            raise TunnelError(self.refuses)
+        try:
+            return self.hands.answer(what, facts, payload)
+        except OSError as error:  # as the two ends of a tunnel do it
+            raise TunnelError(str(error)) from error
+
+
+@pytest.fixture
+def wire(there: Path) -> Wire:
+    return Wire(there)
+
+
+@pytest.fixture
+def host(wire: Wire, there: Path) -> RemoteHost:
+    mounts = {"Mounts": [{"Source": str(there), "Destination": str(FILES)}]}
+    client: Any = SimpleNamespace(api=SimpleNamespace(inspect_container=lambda name: mounts))
+    tunnel: Any = wire
+    return RemoteHost("far", 4, tunnel, client, "agent")
+
+
+def test_a_folder_arrives_as_it_is(host: RemoteHost, wire: Wire, tmp_path: Path) -> None:
+    shard = tmp_path / "shards" / "home"
+    (shard / "deep").mkdir(parents=True)
+    (shard / "deep" / "x.npy").write_bytes(bytes(range(256)))
+    (shard / "key").write_text("secret")
+    (shard / "key").chmod(0o400)
+    placed = host.place(shard, "abc")
+    assert (placed / "deep" / "x.npy").read_bytes() == bytes(range(256))
+    mine, theirs = (shard / "key").stat(), (placed / "key").stat()
+    assert stat.S_IMODE(theirs.st_mode) == 0o400
+    assert (mine.st_uid, mine.st_gid) == (theirs.st_uid, theirs.st_gid)
+    assert host.place(shard, "abc") == placed and wire.asked == ["put"]  # sent once
+
+
+def test_what_is_placed_for_a_run_goes_with_it(
+    host: RemoteHost, wire: Wire, there: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "node.json"
+    file.write_text("{}")
+    kept, gone = host.place(file, "one"), host.place(file, "two")
+    host.forget("two")
+    assert kept.exists() and not gone.exists()
+    assert host.place(file, "two").exists()
+
+
+def test_a_file_that_does_not_arrive_ends_the_deployment(
+    host: RemoteHost, wire: Wire, tmp_path: Path
+) -> None:
+    (tmp_path / "x").write_text("x")
+    wire.refuses = "No space left on device"
+    with pytest.raises(DeploymentError, match=r"sending .*/x to far: No space left on device"):
+        host.place(tmp_path / "x", "abc")
+
+
+@pytest.mark.parametrize("to", ["..", "/etc", "a/../../b"])
+def test_an_agent_writes_only_below_its_folder(there: Path, to: str) -> None:
+    from emulator.transport.tunnel.placed_files import pack
+
+    hands = Hands(there)
+    for where, name in ((to, "x"), ("ok", f"{to}/x")):
+        with pytest.raises(ValueError, match="not below the folder"):
+            hands.answer("put", {"to": where}, pack([(name, 0o644, 0, 0, b"x")]))
+    with pytest.raises(ValueError, match="not below the folder"):
+        hands.answer("forget", {"to": to}, b"")
+    assert [*there.iterdir()] == []
+
+
+def test_an_unknown_question_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not know the question 'open sesame'"):
+        Hands().answer("open sesame", {}, b"")
+
+
+def test_the_load_is_told_once(there: Path) -> None:
+    hands = Hands(there)
+    hands._sampling = True
+    hands._load.busy, hands._load.pressure = [0.1, 0.2, 0.3], [None, None, 0.5]
+    assert hands.answer("clock", {"since": 2}, b"") | {"now": 0} == {
+        "now": 0,
+        "busy": [0.3],
+        "pressure": [0.5],
+    }
+
+
+def test_a_host_is_lost_when_its_agent_or_its_engine_is(
+    host: RemoteHost, wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = socket.socket(socket.AF_UNIX)
+    engine.bind(str(tmp_path / "engine"))
+    engine.listen()
+    monkeypatch.setattr(agent, "SOCKET", str(tmp_path / "engine"))
+    assert host.lost() == ""
+    engine.close()
+    assert host.lost().startswith("its host far is lost: [Errno 111] Connection refused")
+    wire.refuses = "later words change nothing"
+    assert "refused" in host.lost()
+
+
+def test_times_are_turned_into_those_of_this_machine(host: RemoteHost, wire: Wire) -> None:
+    wire.offset.heard(10.0, 110.5, 11.0)
+    assert host.at_home(110.5) == 10.5 and host.away(10.5) == 110.5
+    assert host.clock_facts() == {"host": "far", "clock_ahead": 100.0, "clock_error": 0.5}
+
+
+def test_boxes_and_fork_servers_of_several_hosts_have_names_of_their_own(host: RemoteHost) -> None:
+    from emulator.runtimes.docker.engine.hosts import EngineHost, Hosts
+
+    client: Any = None
+    home = EngineHost(client)
+    hosts = Hosts(home, (host,), {"d": host})
+    assert (home.box, host.box) == ("packet_box", "packet_box@far")
+    assert [hosts.of(name) for name in ("d", "e", host.box, host.fork_server, home.box)] == [
+        *(host, home, host, host, home)
+    ]
+    assert hosts.several and not Hosts.here(client).several
+
+
+def test_the_socket_s_path_fits_into_a_unix_address() -> None:
+    """An address has 107 bytes at most."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="emulate-swarm-") as folder:
+        assert len(os.path.join(folder, "engine-99.sock")) < 100

@@ -1,0 +1,270 @@
+"""Runs on three engines of one machine: traffic, faults, records, the dead, and what is left.
+
+What is left is looked at from outside, at each engine.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker import DockerClient
+
+import analysis
+from emulator.runtimes.swarm import local_engines
+from emulator.runtimes.swarm.local_engines import LocalEngine, LocalEngines
+
+pytestmark = pytest.mark.docker
+
+USUAL = dict(os.environ)
+"""The environment without the cache folder of the engines: the data are in the usual one."""
+
+SCENARIO = """\
+name: three-hosts
+seed: 3
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp}
+evaluate: {every: 100}
+stop: {updates: UPDATES, time: 3min}
+server: {durability: update}
+devices:
+  - {name: near, host: engine-1, link: {up: {rate: 4mbit, delay: 20ms}, down: {rate: 8mbit}}}
+  - name: far
+    count: 2
+    host: engine-2
+    link: {up: {rate: 4mbit, delay: 20ms}, down: {rate: 8mbit}}
+  - {name: slow, host: engine-3, profile: raspberry-pi-4}
+faults:
+  - {kind: crash, nodes: [slow], at: 2s, lasts: 2s}
+  - {kind: partition, nodes: [far-0], at: 3s, lasts: 2s}
+  - {kind: pause, nodes: [far-1], at: 3s, lasts: 1s}
+"""
+
+
+def things(engine: LocalEngine) -> dict[str, list[str]]:
+    """Return what an engine has of the emulator's, by kind."""
+    if not engine.up():
+        return {}
+    marked = {"label": "emulate.run"}
+    with closing(DockerClient(base_url=engine.socket)) as client:
+        api: Any = client.api
+        found = {
+            "containers": [str(each["Names"]) for each in api.containers(all=True, filters=marked)],
+            "networks": [each["Name"] for each in api.networks(filters=marked)],
+            "volumes": [each["Name"] for each in api.volumes()["Volumes"] or []],
+        }
+        if engine.number == 1:
+            found["services"] = [each["Spec"]["Name"] for each in api.services()]
+            found["secrets"] = [each["Spec"]["Name"] for each in api.secrets()]
+    return {kind: names for kind, names in found.items() if names}
+
+
+@pytest.fixture
+def spotless(engines: LocalEngines) -> Iterator[None]:
+    """No engine has anything of a run at the end."""
+    yield
+    assert [things(engine) for engine in engines.engines] == [{}, {}, {}]
+
+
+class Command:
+    """`emulate` with the swarm's manager as its engine."""
+
+    def __init__(self, engines: LocalEngines, folder: Path) -> None:
+        self.folder, self.manager = folder, engines.engines[0]
+        self.environment = USUAL | {"DOCKER_HOST": self.manager.socket}
+
+    def __call__(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            self._command(words), capture_output=True, text=True, env=self.environment
+        )
+
+    def begin(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            self._command(words),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=self.environment,
+        )
+
+    def run(self, updates: int, *words: str) -> tuple[str, ...]:
+        """Write the scenario; return the words that play it."""
+        file = self.folder / "three-hosts.yaml"
+        file.write_text(SCENARIO.replace("UPDATES", str(updates)))
+        return ("run", str(file), "--on", "swarm", "--runs", str(self.folder / "runs"), *words)
+
+    def _command(self, words: tuple[str, ...]) -> list[str]:
+        return [sys.executable, "-m", "emulator", *words]
+
+    @property
+    def latest(self) -> analysis.Run:
+        return analysis.load(self.folder / "runs" / "three-hosts" / "latest")
+
+
+@pytest.fixture
+def emulate_there(engines: LocalEngines, tmp_path: Path) -> Command:
+    return Command(engines, tmp_path)
+
+
+def follow(process: "subprocess.Popen[str]", words: str, do: Callable[[], None]) -> tuple[int, str]:
+    """Call `do` two seconds after `process` has printed `words`; return its code and output."""
+    assert process.stdout is not None
+    said: list[str] = []
+    for line in process.stdout:
+        said.append(line)
+        if words in line:
+            time.sleep(2.0)
+            do()
+    process.stdout.close()
+    return process.wait(), "".join(said)
+
+
+def test_a_run_on_three_hosts(emulate_there: Command, spotless: None) -> None:
+    played = emulate_there(*emulate_there.run(400))
+    assert played.returncode == 0, played.stdout + played.stderr
+    run = emulate_there.latest
+    assert run.summary["outcome"] == "success" and run.summary["runtime"] == "swarm"
+    assert run.manifest["hosts"] == {
+        "here": ["near"],
+        "engine-2": ["far-0", "far-1"],
+        "engine-3": ["slow"],
+    }
+    assert run.manifest["encrypted"] is True
+    updates = run.records("update")
+    assert set(updates["node"]) == {"near", "far-0", "far-1", "slow"}
+    assert run.summary["faults_realised"] == 3
+    # the clocks of the three hosts are one clock, and every record says how well that is known
+    ahead = run.records("host").groupby("host")
+    assert set(ahead.groups) >= {"engine-2", "engine-3"}
+    known = run.records("host").dropna(subset=["clock_ahead"])
+    assert (known["clock_ahead"].abs() <= known["clock_error"] + 1e-3).all()
+    # a device is silent between its cut and its end, by the server's clock
+    cut = updates[(updates["node"] == "far-0") & updates["at"].between(3.3, 4.9)]
+    assert len(cut) <= 1
+    # a message of a device behind 20 ms comes no sooner
+    traffic = run.records("traffic").groupby("node")["rx"].max()
+    pulled = run.records("pull").groupby("node")["bytes"].sum()
+    for node in ("near", "far-0", "far-1", "slow"):
+        assert traffic[node] > pulled[node]
+    links = {(row["node"], row["way"]): row for row in run.summary["fidelity"].get("links", [])}
+    for node in ("near", "far-0", "far-1"):
+        row = links[node, "up"]
+        assert row["requested_delay"] == pytest.approx(0.02)
+        assert row["delay"] >= 0.02
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("dies", ["agent", "engine"])
+def test_a_host_that_dies_takes_its_devices_with_it(
+    emulate_there: Command, engines: LocalEngines, dies: str
+) -> None:
+    host = engines.engines[1]
+
+    def kill() -> None:
+        if dies == "engine":
+            local_engines.kill(host)
+            return
+        with closing(DockerClient(base_url=host.socket)) as client:
+            for agent in client.containers.list(filters={"label": "emulate.role=agents"}):
+                agent.kill("SIGKILL")
+
+    code, said = follow(emulate_there.begin(*emulate_there.run(900)), "start: all 4", kill)
+    assert code == 0, said
+    run = emulate_there.latest
+    assert run.summary["outcome"] == "success" and run.summary["updates"] == 900
+    exits = {end["node"]: end["reason"] for end in run.summary["exits"]}
+    assert exits.keys() == {"far-0", "far-1"}
+    assert all(why.startswith("its host engine-2 is lost") for why in exits.values())
+    assert any("host engine-2 stays" in line for line in run.summary["left"])
+    others = [things(engine) for engine in (engines.engines[0], engines.engines[2])]
+    assert others[1] == {}
+    if dies == "agent":  # its devices have ended with it
+        assert "containers" not in things(host)
+        cleaned = emulate_there("clean")
+    else:
+        cleaned = emulate_there("clean")
+        assert cleaned.returncode == 1
+        assert "host engine-2 is down" in cleaned.stderr
+        local_engines.start(host)
+        until(lambda: "engine-2" in ready(engines.engines[0]))
+        cleaned = emulate_there("clean")
+    assert cleaned.returncode == 0, cleaned.stderr
+    assert [things(engine) for engine in engines.engines] == [{}, {}, {}]
+
+
+def ready(manager: LocalEngine) -> set[str]:
+    with closing(DockerClient(base_url=manager.socket)) as client:
+        nodes = client.api.nodes()
+    return {n["Description"]["Hostname"] for n in nodes if n["Status"]["State"] == "ready"}
+
+
+def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    ends = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.2)
+
+
+@pytest.mark.thorough
+def test_a_run_goes_on_after_its_conductor_has_died(
+    emulate_there: Command, engines: LocalEngines, spotless: None
+) -> None:
+    process = emulate_there.begin(*emulate_there.run(600))
+    code, _ = follow(process, "start: all 4", process.kill)
+    assert code == -signal.SIGKILL
+    # without a conductor the containers end, also those of other hosts
+    until(lambda: not any("device" in str(things(each)) for each in engines.engines))
+    run = emulate_there.latest.path.name.rpartition("-")[2]
+    runs = str(emulate_there.folder / "runs")
+    resumed = emulate_there("resume", run, "--runs", runs)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    summary = emulate_there.latest.summary
+    assert (summary["outcome"], summary["updates"]) == ("success", 600)
+    versions = emulate_there.latest.records("update")["version"]
+    assert [*versions] == [*range(1, 601)]
+
+
+@pytest.mark.thorough
+def test_a_run_goes_on_after_the_server_s_host_has_died(
+    emulate_there: Command, engines: LocalEngines
+) -> None:
+    manager = engines.engines[0]
+    process = emulate_there.begin(*emulate_there.run(600))
+    code, said = follow(process, "start: all 4", lambda: local_engines.kill(manager))
+    assert code == 1, said
+    acknowledged = len(emulate_there.latest.records("update"))
+    local_engines.start(manager)
+    until(lambda: ready(manager) == {"engine-1", "engine-2", "engine-3"})
+    run = emulate_there.latest.path.name.rpartition("-")[2]
+    runs = str(emulate_there.folder / "runs")
+    resumed = emulate_there("resume", run, "--runs", runs)
+    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    versions = emulate_there.latest.records("update")["version"]
+    assert [*versions] == [*range(1, 601)] and acknowledged <= 600
+    assert emulate_there("clean").returncode == 0
+    assert [things(engine) for engine in engines.engines] == [{}, {}, {}]
+
+
+def test_what_check_says_of_the_hosts(emulate_there: Command) -> None:
+    (_, file, *_) = emulate_there.run(10)
+    checked = emulate_there("check", file, "--on", "swarm", "--json")
+    assert checked.returncode == 0, checked.stderr
+    hosts = json.loads(checked.stdout)["hosts"]
+    assert hosts["engine-2"] == ["far-0", "far-1"]
+    shown = emulate_there("check", file, "--on", "swarm").stdout
+    assert "host engine-3: slow" in shown
+    wrong = emulate_there("check", file, "--on", "swarm", "--set", "devices[0].host=attic")
+    assert wrong.returncode == 1 and "'attic'" in wrong.stderr
+
+
+def test_an_engine_without_a_swarm_is_named(emulate_there: Command, engines: LocalEngines) -> None:
+    emulate_there.environment = USUAL | {"DOCKER_HOST": engines.engines[1].socket}
+    refused = emulate_there(*emulate_there.run(10))
+    assert refused.returncode == 1
+    assert "has to be a manager of a swarm, and is a worker of one" in refused.stderr
