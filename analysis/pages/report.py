@@ -73,6 +73,7 @@ def _content(run: Run) -> dict[str, object]:
         "faults_to_come": sections.faults_to_come(run),
         "links": device_tables.links(run),
         "fidelity": sections.fidelity(run),
+        "hosts": device_tables.hosts_table(run),
         "host_load": not run.records("host").empty,
         "link_verdicts": link_fidelity.link_verdicts(run),
         "links_unlisted": link_fidelity.links_unlisted(run),

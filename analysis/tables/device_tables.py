@@ -3,6 +3,7 @@
 They show links, devices, and the predicted and realised times of iterations by schedule.
 """
 
+import math
 from collections.abc import Sequence
 from statistics import median
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 from ..facts.devices import devices, groups
 from ..facts.faults import downtime
 from ..facts.held_model import held_updates
+from ..facts.host_load import hosts
 from ..facts.iterations import DevicePlan, PhaseTimes, device_plans
 from ..facts.link_use import link_use
 from ..facts.message_bytes import KINDS, cut_bytes_by_node
@@ -166,3 +168,17 @@ def _cuts(bars: Sequence[GanttBar]) -> str:
     ]
     more = [f"… ({len(bars)} segments)"] if len(bars) > _SHOWN else []
     return " | ".join([*texts, *more])
+
+
+def hosts_table(run: Run) -> list[Row]:
+    """Return a row for each host of a run on several, as the report's section on hosts has it."""
+    return [
+        (
+            row.host,
+            row.devices or "–",
+            percent(row.busy),
+            percent(row.short),
+            "–" if math.isnan(row.clock_error) else seconds(row.clock_error),
+        )
+        for row in hosts(run).itertuples()
+    ]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ...runs.cancel import canceling
 from ..options import JSON_OPTION
 from ..output import emit
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from ...sweeps.cluster.local_cluster import LocalCluster
 
 
-@click.command(short_help="Start a small Docker Swarm or Dask cluster on this machine, or end it.")
+@click.command(short_help="Start engines of a Swarm, or Dask, on this machine; end them.")
 @click.argument("action", type=click.Choice(["up", "down"]), required=False)
 @click.option(
     "--local",
@@ -67,7 +68,7 @@ def _up_with_engines(number: int, as_json: bool) -> None:
     from ...runtimes.swarm import local_engines
     from ..watching.sent_bytes import SentBytes
 
-    with SentBytes("the first engine") as sent:
+    with canceling(), SentBytes("the first engine") as sent:
         known = local_engines.up(number, partial(click.echo, err=True), sent)
 
     def show() -> None:

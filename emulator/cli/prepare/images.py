@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 
-@click.command(short_help="Build the image that every container runs from; send it to engines.")
+@click.command(short_help="Build the image of all containers; send it to other engines.")
 @click.option(
     "--to",
     "endpoints",

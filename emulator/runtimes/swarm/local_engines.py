@@ -40,8 +40,8 @@ _PATIENCE = 60.0
 _ANSWER = 5.0
 """Seconds in which an engine answers that is up."""
 _LOOK = 0.1
-_COPIES = 2
-"""Disks that are copied at once."""
+_DISKS = 4
+"""Disks that are copied or removed at once: each waits for the file system most of the time."""
 _LAYERS = "overlay2"
 """Folder of an engine's data that holds the layers of images and containers."""
 
@@ -267,6 +267,10 @@ def _remove() -> None:
         _forget(folder)
     network.remove()
     remove_groups(_group())
+    disks = [folder for folder in _root().glob("*") if folder.is_dir()]
+    with ThreadPoolExecutor(_DISKS) as pool:
+        for removed in [pool.submit(_remove_folder, disk) for disk in disks]:
+            removed.result()
     for place in (_runtime(), _root()):
         _remove_folder(place)
 
@@ -303,7 +307,7 @@ def _fill(
     with _client(first) as client:
         send(usual, {first.name: client}, image, sent)
     kill(first)
-    with ThreadPoolExecutor(_COPIES) as pool:
+    with ThreadPoolExecutor(_DISKS) as pool:
         for copy in [pool.submit(_copy_disk, first, other) for other in others]:
             copy.result()
     tell(f"{image} is on {counted(len(engines), 'disk')} after {time.monotonic() - began:.1f} s")
