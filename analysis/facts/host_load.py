@@ -53,9 +53,9 @@ def seconds_of(run: Run) -> pd.DataFrame:
     """Return a row for each second of the records `host`: `at`, `until`, `busy`, `evaluator`,
     `waits`, `pressure`, `server`, `throttled`, `short`, and the name of the `host`.
 
-    All but the times and the name are fractions, and `short` is 1 or 0; NaN where unknown. A dilated run has a
-    row for each real second; `server` is then the share of the core that the server has in emulated
-    seconds.
+    All but the times and the name are fractions, and `short` is 1 or 0; NaN where unknown. A
+    dilated run has a row for each real second; `server` is then the share of the core that the
+    server has in emulated seconds.
     """
     names = ("busy", "evaluator", "waits", "pressure", "server", "throttled", "short")
     dilation = run.manifest.get("dilation")

@@ -12,7 +12,6 @@ import pytest
 
 from analysis.pages.run_warnings import warnings
 from analysis.reading.runs import read as analysed
-from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.cli.play.run import tell
 from emulator.errors import DeploymentError, EmulatorError
 from emulator.learning.models.saved_model import SavedModel, read, read_version, write
@@ -25,6 +24,7 @@ from emulator.runs.planning import plan
 from emulator.runs.resumption import dead_run
 from emulator.runs.session import Session
 from emulator.runtimes.docker import play_containers
+from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.scenario import dump, loads
 from emulator.scenario.timeline.compiled import timeline, to_jsonl
 from emulator.shaping.backend import Backend

@@ -113,6 +113,7 @@ def test_the_network_is_one_without_routes(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.docker
+@pytest.mark.thorough
 def test_the_engines_are_hosts_of_one_swarm(engines: LocalEngines) -> None:
     """And each has the node image, by which it needs nothing from outside, nor reaches it."""
     first = engines.engines[0]

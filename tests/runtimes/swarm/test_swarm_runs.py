@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from docker import DockerClient
 
-import analysis
+from analysis.reading.runs import Run, read
 from emulator.runtimes.swarm import local_engines
 from emulator.runtimes.swarm.local_engines import LocalEngine, LocalEngines
 
@@ -103,8 +103,8 @@ class Command:
         return [sys.executable, "-m", "emulator", *words]
 
     @property
-    def latest(self) -> analysis.Run:
-        return analysis.load(self.folder / "runs" / "three-hosts" / "latest")
+    def latest(self) -> Run:
+        return read(self.folder / "runs" / "three-hosts" / "latest")
 
 
 @pytest.fixture
@@ -147,16 +147,14 @@ def test_a_run_on_three_hosts(emulate_there: Command, spotless: None) -> None:
     # a device is silent between its cut and its end, by the server's clock
     cut = updates[(updates["node"] == "far-0") & updates["at"].between(3.3, 4.9)]
     assert len(cut) <= 1
-    # a message of a device behind 20 ms comes no sooner
+    # interfaces count what the messages hold, and links delay it, between hosts as within one
     traffic = run.records("traffic").groupby("node")["rx"].max()
     pulled = run.records("pull").groupby("node")["bytes"].sum()
     for node in ("near", "far-0", "far-1", "slow"):
         assert traffic[node] > pulled[node]
-    links = {(row["node"], row["way"]): row for row in run.summary["fidelity"].get("links", [])}
-    for node in ("near", "far-0", "far-1"):
-        row = links[node, "up"]
-        assert row["requested_delay"] == pytest.approx(0.02)
-        assert row["delay"] >= 0.02
+    links = run.records("link").dropna(subset=["delay"]).query("way == 'up'").groupby("node")
+    assert {"near"} < set(links.groups) <= {"near", "far-0", "far-1"}
+    assert (links["requested_delay"].max() == 0.02).all() and (links["delay"].min() >= 0.02).all()
 
 
 @pytest.mark.thorough
