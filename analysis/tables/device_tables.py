@@ -174,11 +174,11 @@ def hosts_table(run: Run) -> list[Row]:
     """Return a row for each host of a run on several, as the report's section on hosts has it."""
     return [
         (
-            row.host,
-            row.devices or "–",
-            percent(row.busy),
-            percent(row.short),
-            "–" if math.isnan(row.clock_error) else seconds(row.clock_error),
+            row["host"],
+            row["devices"] or "–",
+            percent(row["busy"]),
+            percent(row["short"]),
+            "–" if math.isnan(row["clock_error"]) else seconds(row["clock_error"]),
         )
-        for row in hosts(run).itertuples()
+        for row in hosts(run).to_dict("records")
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from ...errors import EmulatorError
-from ..options import JSON_OPTION
+from ..options import JSON_OPTION, SWARM
 from ..output import emit
 
 if TYPE_CHECKING:
@@ -208,6 +208,24 @@ def _tcp() -> Diagnosis:
     return Diagnosis("tcp", True, found, "; ".join(filter(None, refusals.values())), optional=True)
 
 
+def _hosts() -> list[Diagnosis]:
+    """Return a finding for the swarm, and one for each of its other hosts."""
+    from ...runtimes.docker.engine.client import connect
+    from ...runtimes.docker.images import node_image
+    from ...runtimes.swarm.other_hosts import examine_hosts
+
+    try:
+        client = connect()
+        found = examine_hosts(client, node_image.require(client).id)
+    except EmulatorError as error:
+        return [Diagnosis("swarm", False, str(error))]
+    devices = f"a manager of a swarm with {len(found)} other hosts that are ready"
+    hosts = [
+        Diagnosis("host", True, f"{name}: {service(probed.features)}") for name, probed in found
+    ]
+    return [Diagnosis("swarm", True, devices), *hosts]
+
+
 def _leftovers(runs: int) -> Diagnosis:
     if runs:
         count = f"{runs} dead runs have left containers, networks or volumes in the engine"
@@ -216,16 +234,27 @@ def _leftovers(runs: int) -> Diagnosis:
 
 
 @click.command(short_help="Check whether this machine has everything that a run needs.")
+@click.option(
+    "--on",
+    type=click.Choice(["docker", SWARM]),
+    default="docker",
+    show_default=True,
+    help="`swarm`: check each host of the Docker Swarm that the engine manages, too.",
+)
 @JSON_OPTION
-def doctor(as_json: bool) -> None:
+def doctor(on: str, as_json: bool) -> None:
     """Check whether this machine has everything that a run needs, and name the remedies.
 
     The checks look at memory, TensorFlow, the data sets, the Docker engine, the image, the kernel's
     means of shaping links, the limits that the engine sets, containers left by dead runs, and how
     many devices the memory and the tables of this host carry, the first to give way first. The exit
     code is 1 if a run could not be played.
+
+    \b
+    emulate doctor
+    emulate doctor --on swarm
     """
-    findings = examine()
+    findings = examine() + (_hosts() if on == SWARM else [])
     emit(as_json, [finding.plain() for finding in findings], lambda: _print(findings))
     sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
 

@@ -10,6 +10,7 @@ from ..docker.engine.cleanup import Removed, clean_up
 from ..docker.engine.client import refusals
 from ..docker.engine.hosts import EngineHost
 from ..docker.engine.owners import owners
+from ..docker.engine.probing import Probed, examine
 from ..docker.images import node_image
 from . import agents
 from .nodes import down_nodes, manages, ready_nodes
@@ -75,6 +76,21 @@ def _clean(
             cleaned.removed += clean_up(host.client, owner.run, networks=False)
         else:
             cleaned.spared.append(owner.run)
+
+
+def examine_hosts(client: DockerClient, image: str) -> list[tuple[str, Probed]]:
+    """Return what the engine of each other host can do, by the host's name.
+
+    Raises HostError if the engine manages no swarm, or if an agent does not come up.
+    """
+    _, others = ready_nodes(client)
+    if not others:
+        return []
+    running = agents.start(client, image, others, lambda line: None)
+    try:
+        return [(host.name, examine(host.client, image, host=host)) for host in running.hosts]
+    finally:
+        running.close()
 
 
 def remove_dead_there(hosts: Collection[EngineHost], ours: str) -> None:
