@@ -239,7 +239,7 @@ def test_a_worker_that_dies_of_want_is_named(emulate, tmp_path):
     text = TINY.replace("{name: right}", "{name: right, profile: small.yaml}")
     text = text.replace("{name: left}", "{name: left, profile: large.yaml}")
     text = text.replace("digits-mlp", "mnist-cnn").replace("digits", "mnist")
-    text = text.replace("algorithm", "batch_size: 1000, algorithm").replace("60s", "20s")
+    text = text.replace("algorithm", "batch_size: 1000, algorithm").replace("60s", "10s")
     (tmp_path / "scenario.yaml").write_text(text)
     done = emulate("run", "scenario.yaml", "--no-report", "--json")
     run = Outcome(json.loads(done.stdout))
