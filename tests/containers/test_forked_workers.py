@@ -127,7 +127,7 @@ faults:
   - {kind: memory, nodes: [right-3], takes: 60%, at: 2s, lasts: 3s}
   - {kind: server-crash, at: 6s, lasts: 1s}
 """
-    text = FLEET.replace("time: 2min", "time: 14s") + faults
+    text = FLEET.replace("time: 2min", "time: 12s") + faults
     text = text.replace("{name: right, count: 4}", "{name: right, count: 4, profile: {cpu: 40%}}")
     run = play(text)
     assert run.summary["outcome"] == "success" and not run.said("exit")

@@ -21,11 +21,11 @@ from tests.layers import ROOT
 LAB = """name: lab
 training: {dataset: ./digits.npz, model: digits-mlp, algorithm: asgd}
 stop: {updates: 50}
-virtual: {step: 20ms, boot: 100ms, serve: 1ms}
+virtual: {learner: numpy, step: 20ms, boot: 100ms, serve: 1ms}
 devices:
   - {name: peer, count: 4}
 """
-"""With steps given, no host is calibrated."""
+"""With steps given, no host is calibrated; NumPy makes no graph, and loads no TensorFlow."""
 
 
 def digits_and_houses(folder: Path) -> None:
