@@ -363,7 +363,7 @@ def short(tmp_path: Path) -> Path:
     [
         ("run", "--on", "virtual", "--no-report"),
         ("sweep", "--seeds", "3"),
-        ("sweep", "--over", "training.batch_size=5,10"),
+        pytest.param(("sweep", "--over", "training.batch_size=5,10"), marks=pytest.mark.slow),
     ],
 )
 def test_a_command_that_plays_says_once_what_check_warns_of(
@@ -402,6 +402,7 @@ def test_a_study_says_once_what_check_warns_of(
     assert not warned[0].endswith("...")  # it is no step
 
 
+@pytest.mark.slow
 def test_a_warning_of_some_points_names_them(emulate: Emulate, short: Path) -> None:
     said = emulate("sweep", short, "--over", "stop.time=50ms,60ms,1min", "--seeds", "2")
     first, second = (line for line in said.err.splitlines() if line.startswith("warning"))

@@ -155,26 +155,56 @@ def _typed(words: list[str], folder: Path, environment: dict[str, str], out: str
     return done.returncode, done.stdout or b"", done.stderr
 
 
+IN_TURN = """
+import json, sys
+from emulator.cli import main
+
+for words in json.loads(sys.stdin.read()):
+    sys.argv, code = ["emulate", *words], 0
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code or 0
+    for stream in (sys.stdout, sys.stderr):
+        print(f"ENDED {code}", file=stream, flush=True)
+"""
+"""Types commands, one after the other, in one process."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", LOCALES, ids=lambda locale: "-".join(locale.values()))
 def test_any_locale_takes_any_name(tmp_path: Path, locale: dict[str, str]) -> None:
     (tmp_path / "日本").mkdir()
     file = tmp_path / "日本" / "狗.yaml"
-    file.write_text(f"name: lab\n{LAB}stop: {{updates: 5}}\nvirtual: {{step: 1ms}}\n")
+    file.write_text(
+        f"name: lab\n{LAB}stop: {{updates: 5}}\nvirtual: {{step: 1ms, boot: 1s, serve: 1ms}}\n"
+    )
     (tmp_path / "日本" / "data.csv").write_text(
         "a,b,label\n" + "".join(f"{n},{n % 7},{'狗貓鳥'[n % 3]}$x$\n" for n in range(60))
     )
-    for words in (
+    commands = [
         ["check", "日本/狗.yaml", "--on", "virtual"],
         ["check", "日本/狗.yaml", "--set", "training.dataset=./犬.csv"],
         ["plan", "日本/狗.yaml"],
         ["data", "日本/data.csv", "--devices", "3"],
         ["algorithms"],
         ["run", "日本/none.yaml"],
-    ):
-        code, out, err = _typed(words, tmp_path, locale)
-        assert b"Traceback" not in err and b"Warning" not in err, (words, err.decode())
-        assert code in (0, 1, 2) and (out or err)
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", IN_TURN],
+        input=json.dumps(commands).encode(),
+        cwd=tmp_path,
+        env=os.environ | {"EMULATE_CACHE": str(tmp_path / "cache")} | locale,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    ends = re.compile(rb"^ENDED (\d+)\n", re.MULTILINE)
+    out, err = (ends.split(stream) for stream in (done.stdout, done.stderr))
+    assert len(out) == len(err) == 2 * len(commands) + 1
+    for number, words in enumerate(commands):
+        said, complained, code = out[2 * number], err[2 * number], int(err[2 * number + 1])
+        assert b"Traceback" not in complained and b"Warning" not in complained, (words, complained)
+        assert code in (0, 1, 2) and (said or complained)
 
 
 QUICK = "virtual: {learner: none, step: 10ms, serve: 1ms, boot: 1s}\n"

@@ -110,7 +110,9 @@ def tell_the_same(difference, docker, virtual, _beside):
 def test_bytes_are_equal_where_they_do_not_depend_on_the_gradient(both, tmp_path):
     """The times of a computation change no byte, so none is measured."""
     file = tmp_path / "scenario.yaml"
-    file.write_text(f"{TINY.replace('adacomp', 'asgd')}virtual: {{step: 1ms}}\n")
+    file.write_text(
+        f"{TINY.replace('adacomp', 'asgd')}virtual: {{step: 1ms, boot: 1s, serve: 1ms}}\n"
+    )
     _, docker, virtual, _ = both(file)
     assert agree_where_both_know(weights(docker, "indices"), weights(virtual, "indices"))
     for run in (docker, virtual):

@@ -20,8 +20,12 @@ from tests.containers.conftest import TINY, running, until
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 
 TIMED = TINY.replace("updates: 300, time: 60s", "time: 2min")
-PAIR = TIMED.replace("name: tiny", "name: executed")
-FLEET = TIMED.replace("{name: right}", "{name: right, count: 4}").replace("tiny", "forked")
+RESTING = TIMED + "faults: [{kind: straggler, nodes: all, delay: 10s, at: 0s}]\n"
+"""Workers that leave the host time: they are looked at, and do not have to train."""
+PAIR = RESTING.replace("name: tiny", "name: executed")
+FOUR = "{name: right, count: 4}"
+FLEET = TIMED.replace("{name: right}", FOUR).replace("tiny", "forked")
+AT_REST = RESTING.replace("{name: right}", FOUR).replace("tiny", "forked")
 
 OF_ONE_PROCESS = re.compile(
     r"State|Tgid|Pid|PPid|NS\w+|FDSize|Vm\w+|Hugetlb\w*|Rss\w+|Threads|SigQ|\w*voluntary_ctxt_switches"
@@ -77,7 +81,7 @@ def namespaces(pid: int) -> dict[str, str]:
 
 
 def test_a_forked_worker_may_do_what_an_executed_one_may(start, client, tmp_path):
-    fleet, pair = start(FLEET), start(PAIR)
+    fleet, pair = start(AT_REST), start(PAIR)
     found, memory = {}, {}
     for name, device in (("forked", "right-0"), ("executed", "right")):
         supervisor, part = worker(client, tmp_path / "runs" / name, device)
@@ -123,7 +127,7 @@ faults:
   - {kind: memory, nodes: [right-3], takes: 60%, at: 2s, lasts: 3s}
   - {kind: server-crash, at: 6s, lasts: 1s}
 """
-    text = FLEET.replace("time: 2min", "time: 14s") + faults
+    text = FLEET.replace("time: 2min", "time: 12s") + faults
     text = text.replace("{name: right, count: 4}", "{name: right, count: 4, profile: {cpu: 40%}}")
     run = play(text)
     assert run.summary["outcome"] == "success" and not run.said("exit")

@@ -21,9 +21,11 @@ from tests.layers import ROOT
 LAB = """name: lab
 training: {dataset: ./digits.npz, model: digits-mlp, algorithm: asgd}
 stop: {updates: 50}
+virtual: {learner: numpy, step: 20ms, boot: 100ms, serve: 1ms}
 devices:
   - {name: peer, count: 4}
 """
+"""With steps given, no host is calibrated; NumPy makes no graph, and loads no TensorFlow."""
 
 
 def digits_and_houses(folder: Path) -> None:
@@ -70,7 +72,7 @@ devices:
 
 def quickstart(folder: Path) -> None:
     """Write a small scenario with the name and devices of the one that pages play, its traces, and
-    the reader's own, `lab.yaml`. With steps given, no host is calibrated."""
+    the reader's own, `lab.yaml`."""
     (folder / "scenarios").mkdir()
     (folder / "scenarios" / "quickstart.yaml").write_text(QUICK)
     (folder / "lab.yaml").write_text(QUICK.replace("quickstart", "lab"))

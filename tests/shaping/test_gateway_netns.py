@@ -12,7 +12,7 @@ from emulator.shaping.backend import Backend
 from emulator.units import Rate
 from emulator.world.links.bottleneck import SharedLink, SharedSide
 from emulator.world.links.link import FRAME, Link, Side
-from tests.containers.host_pace import judged
+from tests.containers.host_pace import at_once, judged_each
 from tests.netem.lab import Message, Way
 from tests.netem.street import Street, street
 
@@ -34,21 +34,22 @@ BEGIN, END, LONG = 1.5, 5.5, 7.0
 
 
 @pytest.mark.parametrize("control", ["cubic", "bbr"])
-@pytest.mark.parametrize(("way", "rate"), WAYS)
-def test_members_share_the_whole_rate_of_the_bottleneck(way: Way, rate: Rate, control: str) -> None:
-    """Two members have no rate of their own, and one has a third of what they should get.
+def test_members_share_the_whole_rate_of_the_bottleneck(control: str) -> None:
+    """Each way on a street of its own, both at once.
 
-    The gateway counts what it forwards of each. Arrivals of whole messages are too coarse: what a
-    loss holds up arrives at once later, and the slow member sends seven messages a second.
+    Two members have no rate of their own, and one has a third of what they should get. The gateway
+    counts what it forwards of each. Arrivals of whole messages are too coarse: what a loss holds up
+    arrives at once later, and the slow member sends seven messages a second.
     """
     if control not in AVAILABLE.read_text().split():
         pytest.skip(f"this kernel has not loaded the congestion control {control}")
-    judged(lambda: _carried(way, rate, control), _fairly)
+    judged_each(at_once(lambda case: _carried(*case, control)), WAYS, _fairly)
 
 
 class Carried(NamedTuple):
     """The carried share of the rate, and of what each member should get."""
 
+    way: Way
     whole: float
     each: list[float]
 
@@ -67,7 +68,7 @@ def _carried(way: Way, rate: Rate, control: str) -> Carried:
             here.stream(member, way, SIZE, _count(share), control)
         passed = _passed(here)[way]
     each = [round(had / share, 3) for had, share in zip(passed, shares, strict=True)]
-    found = Carried(sum(passed) / rate, each)
+    found = Carried(way, sum(passed) / rate, each)
     assert found.whole < 1.03, found
     return found
 
@@ -95,18 +96,18 @@ def _rate(messages: list[Message], began: float) -> float:
     return arrived * SIZE * 8 * FRAME / (END - BEGIN)
 
 
-@pytest.mark.parametrize(("way", "rate"), WAYS)
-def test_a_member_alone_has_the_whole_rate(way: Way, rate: Rate) -> None:
+def test_a_member_alone_has_the_whole_rate() -> None:
     """Also after a while: a sender that the kernel redirects goes around the queue."""
 
-    def carried() -> float:
+    def carried(case: tuple[Way, Rate]) -> float:
+        way, rate = case
         with street(SHARED, QUEUES, members=1) as here:
             messages = here.stream(0, way, SIZE, _count(rate)).messages()
         share = _rate(messages, messages[0].sent) / rate
         assert share < 1.03
         return share
 
-    judged(carried, lambda share, longer: share * longer > 0.97)
+    judged_each(at_once(carried), WAYS, lambda share, longer: share * longer > 0.97)
 
 
 def test_the_directions_take_nothing_from_each_other() -> None:

@@ -15,7 +15,7 @@ from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate
 from emulator.world.links.link import FRAME, Link, Side
-from tests.containers.host_pace import judged, judged_each
+from tests.containers.host_pace import at_once, judged, judged_each
 from tests.netem.lab import Lab, Way, lab
 
 pytestmark = [
@@ -246,13 +246,16 @@ def test_tcp_counts_as_sent_what_it_sends_into_a_cut() -> None:
             assert stream.again() > 0, (link, backend)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_lower_rate_blocks_no_packet_that_is_queued(way: Way) -> None:
+def test_a_lower_rate_blocks_no_packet_that_is_queued() -> None:
     """A tbf waits for ever with a packet that is longer than its bucket has become.
 
     Each fall has a sender of its own: one that lost a whole window by the fall before may wait for
-    its timer, with nothing queued.
+    its timer, with nothing queued. Each way falls in a lab of its own, both at once.
     """
+    at_once(_fall_thrice)(list(WAYS))
+
+
+def _fall_thrice(way: Way) -> None:
     fast, slow = _rated(Rate(200e6)), _rated(Rate(8e6))
     device = "eth0" if way == "up" else "ifb-eth0"
     with lab() as here:

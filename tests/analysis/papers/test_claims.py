@@ -22,8 +22,8 @@ def judged(folder: Path, claim: Claim) -> tuple[str, str]:
     return found.verdict, found.measured
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two worlds: AdaComp pushes 25.6 times fewer bytes in one, and never arrives in the other."""
     entries: dict[Key, list[list[dict]]] = {
         ("few", "ASGD", "0.1"): [DENSE] * 3,
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
         ("many", "ASGD", "0.1"): [DENSE] * 3,
         ("many", "AdaComp", "0.1"): [POOR] * 3,
     }
-    return played(tmp_path, "headline", entries)
+    return played(tmp_path_factory.mktemp("folder"), "headline", entries)
 
 
 RATIO = Values("pushed to 97%", "AdaComp", "ASGD")
@@ -42,14 +42,14 @@ def test_a_ratio_in_each_world(folder: Path) -> None:
     assert judged(folder, claim) == ("partly", "25.6 × (few), – (many)")
 
 
-@pytest.fixture
-def late(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """ASGD reaches 97 % with one seed of three; it pushed 8,200 B with it, 4,100 B without."""
     entries: dict[Key, list[list[dict]]] = {
         ("few", "ASGD", "0.1"): [DENSE, *[training(GOOD[:2], 100, 0)] * 2],
         ("few", "AdaComp", "0.1"): [SPARSE] * 3,
     }
-    return played(tmp_path, "headline", entries)
+    return played(tmp_path_factory.mktemp("late"), "headline", entries)
 
 
 def test_a_ratio_to_an_entry_that_never_arrives_is_a_lower_bound(late: Path) -> None:
@@ -114,15 +114,15 @@ def test_a_reason_stands_beside_a_claim_that_is_not_reproduced(folder: Path) -> 
         assert found.line == ["fewer", "p. 1", found.verdict, told]
 
 
-@pytest.fixture
-def grid(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A grid over c: 98.6 % with everything sent, 98.6 % at 1 %, 90 % at 0.1 %."""
     entries: dict[Key, list[list[dict]]] = {
         ("w", "AdaComp, c = 100%", "0.1"): [DENSE],
         ("w", "AdaComp, c = 1%", "0.1"): [SPARSE],
         ("w", "AdaComp, c = 0.1%", "0.1"): [POOR],
     }
-    return played(tmp_path, "headline", entries)
+    return played(tmp_path_factory.mktemp("grid"), "headline", entries)
 
 
 def test_a_sequence_along_a_grid(grid: Path) -> None:

@@ -23,8 +23,8 @@ def slower(records: Records, factor: float) -> Records:
 DENSE, SPARSE = training(BETTER, 100, 0), training(BETTER, 1, 2)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """ASGD takes 5 % longer in containers, AdaComp 20 %, and ends lower."""
     entries: dict[Key, list[Records]] = {
         ("w", "ASGD", "0.1"): [DENSE] * 3,
@@ -32,10 +32,10 @@ def folder(tmp_path: Path) -> Path:
         ("w", "AdaComp", "0.1"): [SPARSE] * 3,
         ("w", "AdaComp, in containers", "0.1"): [slower(training(GOOD, 1, 2), 1.2)],
     }
-    return played(tmp_path, "headline", entries)
+    return played(tmp_path_factory.mktemp("folder"), "headline", entries)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def results(folder: Path) -> Results:
     return Results(open_study(folder))
 

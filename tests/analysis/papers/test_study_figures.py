@@ -26,15 +26,15 @@ SPARSE = [
 LOST = [*training(GOOD[:2], 1, 2), {"what": "stop", "at": 20.0, "reason": "diverged"}]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     entries: dict[Key, list[list[dict]]] = {
         ("few", "ASGD", "0.1"): [DENSE, training(GOOD, 100, 0), DENSE],
         ("few", "AdaComp, c = 10%", "0.1"): [SPARSE] * 2,
         ("few", "AdaComp, c = 1%", "0.1"): [SPARSE, LOST],
         ("many", "ASGD", "0.1"): [DENSE],
     }
-    return played(tmp_path, "headline", entries)
+    return played(tmp_path_factory.mktemp("folder"), "headline", entries)
 
 
 def test_curves_are_medians_with_bands_in_a_panel_for_each_world(drawn) -> None:  # type: ignore[no-untyped-def]

@@ -197,7 +197,7 @@ def test_a_run_that_is_being_played(emulate: Emulate, runs: Path) -> None:
 
 WRITES = """
 part = folder / "server" / "{name}.part"
-for size in range(10):
+for size in range(6):
     part.write_bytes(bytes(size))
     time.sleep(0.25)
 """

@@ -24,7 +24,7 @@ name: streets
 seed: 3
 training: {dataset: mnist, model: mnist-cnn, algorithm: asgd, learning_rate: 0.02}
 evaluate: {every: 10000}
-stop: {time: 30s}
+stop: {time: 20s}
 virtual: {step: 60ms, boot: 1s, serve: 1ms}
 devices:
   - {name: up-fiber}

@@ -11,17 +11,18 @@ from tests.containers.host_pace import judged, other_work
 
 pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(400)]
 
-BUSY = """
+SECONDS = 16
+BUSY = f"""
 # Do a rated and delayed link keep their promise both ways?
 name: busy-link
-training: {dataset: mnist, model: mnist-mlp, algorithm: asgd, learning_rate: 0.1}
-evaluate: {every: 1000000}
-stop: {time: 25s}
+training: {{dataset: mnist, model: mnist-mlp, algorithm: asgd, learning_rate: 0.1}}
+evaluate: {{every: 1000000}}
+stop: {{time: {SECONDS}s}}
 devices:
   - name: far
-    link: {up: {rate: 8mbit, delay: 25ms}, down: {rate: 8mbit, delay: 40ms}}
+    link: {{up: {{rate: 8mbit, delay: 25ms}}, down: {{rate: 8mbit, delay: 40ms}}}}
   - name: near
-    link: {up: {rate: 1mbit, delay: 5ms}, down: {rate: 20mbit, delay: 5ms}}
+    link: {{up: {{rate: 1mbit, delay: 5ms}}, down: {{rate: 20mbit, delay: 5ms}}}}
 """
 
 
@@ -70,7 +71,7 @@ def _busy(emulate, tmp_path: Path) -> Told:
     assert fidelity["kept_up"] == (not fidelity["reasons"])
     lines = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
     load = [line for line in lines if line["what"] == "host"]
-    assert sum(len(line["busy"]) for line in load) == pytest.approx(25, abs=3)
+    assert sum(len(line["busy"]) for line in load) == pytest.approx(SECONDS, abs=3)
     assert all(line["server"] and line["evaluator"] for line in load)
     short = [second for line in load for second in line["short"]]
     assert fidelity["host_short"] == round(short_share(short), 3)

@@ -18,7 +18,7 @@ from tests.containers.host_pace import judged_each
 
 pytestmark = [pytest.mark.docker, pytest.mark.timed, pytest.mark.timeout(180)]
 RATES = {"radio": 0.25e6, "slow": 1e6, "middle": 10e6, "fast": 50e6, "fibre": 100e6}
-SECONDS = 6
+SECONDS = 4
 """About how long each transfer takes."""
 MOST = 1.05
 """Largest factor by which the host excuses a link: it may be the box that is busy."""

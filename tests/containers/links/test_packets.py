@@ -43,10 +43,10 @@ devices:
     profile: {cpu: 20%, memory: 512MiB}
     link: {up: {delay: 5ms}, down: {delay: 5ms, trace: {samples: "TRACE"}}}
 faults:
-  - {kind: degrade, nodes: [far], at: 15s, lasts: 15s, delay: 150ms}
-  - {kind: pause, nodes: [tracing], at: 100ms, lasts: 16s}
+  - {kind: degrade, nodes: [far], at: 6s, lasts: 6s, delay: 150ms}
+  - {kind: pause, nodes: [tracing], at: 100ms, lasts: 13s}
 """
-BEGIN = 5
+BEGIN = 3
 """Second of the run from which the rate changes each second."""
 MBIT = [4, 9, 6, 2, 3, 8, 5, 7, 1.5, 6]
 """Rates of these seconds."""
@@ -208,11 +208,10 @@ def _times(client, start, tmp_path) -> Times:
     server = address(nodes["server"])
     download = Download(nodes["tracing"], nodes["server"], server, BEGIN + len(MBIT) + 1)
     far, near = (shakes(nodes[name], server, 5555) for name in ("far", "near"))
-    while time.monotonic() < began + 16:
+    while time.monotonic() < began + 7:
         time.sleep(0.1)
     worse = shakes(nodes["far"], server, 5555, 5)
-    while time.monotonic() < began + 31:
-        time.sleep(0.1)
+    download.join()
     again = shakes(nodes["far"], server, 5555)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
@@ -224,7 +223,7 @@ def _times(client, start, tmp_path) -> Times:
     assert 0 < shaping["p50"] <= shaping["p99"] <= shaping["max"] < WORSE
     records = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
     late = [record for record in records if record["what"] == "lateness"]
-    assert len(late) >= 25
+    assert len(late) >= 10
     assert sum(record["packets"] for record in late) > 100
     updates = [record["at"] for record in records if record.get("node") == "far"]
     assert len(updates) > 10

@@ -151,7 +151,7 @@ def _start(client, file: Path, name: str, script: str, node: config.NodeConfig, 
     return container
 
 
-@pytest.mark.parametrize("setup", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("setup", [0.0, pytest.param(0.01, marks=pytest.mark.thorough), 0.05])
 def test_each_message_keeps_its_direction_busy(world, setup):
     """Within 2 ms and 3 %, up and down, one message and several behind one another.
 

@@ -19,8 +19,13 @@ TOGETHER = 3
     "training",
     [
         "algorithm: adacomp-residual, learning_rate: 0.1, pull: {kind: delta, values: f16}",
-        "algorithm: local-sgd, learning_rate: 0.1, pull: {kind: dense, values: f16}",
-        "algorithm: softsync, learning_rate: 0.003, optimizer: adam",
+        *(
+            pytest.param(rest, marks=pytest.mark.thorough)
+            for rest in (
+                "algorithm: local-sgd, learning_rate: 0.1, pull: {kind: dense, values: f16}",
+                "algorithm: softsync, learning_rate: 0.003, optimizer: adam",
+            )
+        ),
     ],
 )
 def test_it_learns_and_nothing_is_refused(play, training):

@@ -107,7 +107,8 @@ def final_model(run):
     ("model", "devices"),
     [("mnist-cnn", 2), pytest.param("mnist-lenet", 4, marks=pytest.mark.thorough)],
 )
-def test_merged_layers_train_as_unmerged_ones(play_twice, model, devices):
+def test_merged_layers_train_as_unmerged_ones_wherever_labels_are(play_twice, model, devices):
+    """Labels that stay at home cost an exchange more, and change no loss."""
     merged = play_twice(scenario(model, "{place: server}", ROUNDS * devices, devices))
     whole = play_twice(scenario(model, "", ROUNDS * devices, devices))
     assert merged.summary["outcome"] == whole.summary["outcome"] == "success"
@@ -118,19 +119,16 @@ def test_merged_layers_train_as_unmerged_ones(play_twice, model, devices):
     assert len(left["peer-0"]) == ROUNDS
     assert_close(left, right)
     assert final_model(merged).size == find(model).layout.size
+    cut = "{place: server, labels: local}"
+    local = play_twice(scenario(model, cut, ROUNDS * devices, devices))
+    assert_fresh(local)
+    assert_bytes(local, model, Cut(2, labels="local"))
+    assert_close(losses(local), left)
 
 
 def assert_close(left, right):
     for node, values in left.items():
         assert values[:EARLY] == pytest.approx(right[node][:EARLY], rel=ROUNDING)
-
-
-def test_labels_that_stay_at_home_cost_an_exchange_and_change_no_loss(play_twice):
-    sent = play_twice(scenario(cut="{place: server}"))
-    local = play_twice(scenario(cut="{place: server, labels: local}"))
-    assert_fresh(local)
-    assert_bytes(local, "mnist-cnn", Cut(2, labels="local"))
-    assert_close(losses(local), losses(sent))
 
 
 def test_half_precision_halves_the_activations(play):
@@ -142,7 +140,7 @@ def test_half_precision_halves_the_activations(play):
 
 
 FAULTS = """
-# The links let no device push more than 16 times a second, so the run outlasts the faults.
+# Do the groups go on while a member is down, and another one cut off?
 name: cut-under-faults
 seed: 5
 training:
@@ -152,24 +150,24 @@ training:
   synchronization: {kind: groups, groups: 2, patience: 2s}
   fully_connected: {place: server}
 evaluate: {every: 1000}
-stop: {updates: 800, time: 100s}
+stop: {time: 11s}
 devices:
   - {name: peer, count: 4, link: {up: {rate: 50mbit}, down: {rate: 50mbit}}}
 faults:
-  - {kind: crash, nodes: [peer-0], at: 3s, lasts: 3s}
-  - {kind: partition, nodes: [peer-3], at: 5s, lasts: 3s}
+  - {kind: crash, nodes: [peer-0], at: 2s, lasts: 2s}
+  - {kind: partition, nodes: [peer-3], at: 3s, lasts: 3s}
 """
 
 
 def test_groups_go_on_when_members_crash_or_are_cut_off(play):
     run = play(FAULTS)
-    assert (run.summary["outcome"], run.summary["stop"]) == ("success", "updates")
+    assert (run.summary["outcome"], run.summary["stop"]) == ("success", "time")
     assert {record["staleness"] for record in run.said("activations")} == {0}
     assert run.summary["faults_realised"] == 2
     begun = {record["node"] for record in run.records if record.get("begins")}
     assert begun == {"peer-0", "peer-3"}
     for node in ("peer-0", "peer-1", "peer-2", "peer-3"):
         last = max(update["at"] for update in run.said("update", node=node))
-        assert last > 10, f"{node} pushed last at {last} s"
-    stops = {update["at"] for update in run.said("update") if 3 < update["at"] < 8}
+        assert last > 7, f"{node} pushed last at {last} s"
+    stops = {update["at"] for update in run.said("update") if 2 < update["at"] < 6}
     assert len(stops) > 5  # the others did not wait for the end of the faults

@@ -10,8 +10,11 @@ from tests.pages.documented_keys import DOCUMENTED
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
 
-SECONDS = 25
-"""Duration of a run: a device on a LoRa link takes 20 s for its first update."""
+SECONDS = {"link": 25, "failures": 10, "profile": 10}
+"""Duration of the run of each key: a device on a LoRa link takes 20 s for its first update, any
+other device some two."""
+RESTS = "faults: [{kind: straggler, nodes: all, delay: 1s, at: 0s}]\n"
+"""Leaves the host time, as a fleet would train on all its cores for nothing."""
 AWAY = {"phone-charging-at-night", "commuter-phone"}
 """Profiles whose devices may be away when a run begins."""
 GARBLED = {"faulty-router"}
@@ -20,7 +23,7 @@ GARBLED = {"faulty-router"}
 
 @pytest.mark.parametrize("key", LIBRARY)
 def test_a_device_with_each_profile_trains(play, key):
-    run = play(each(LIBRARY[key], key, SECONDS))
+    run = play(each(LIBRARY[key], key, SECONDS[key]) + RESTS)
     assert run.summary["outcome"] == "success"
     assert {record["node"] for record in run.said("refused")} <= GARBLED
     manifest = json.loads((run.folder / "manifest.json").read_text())

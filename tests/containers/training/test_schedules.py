@@ -88,11 +88,13 @@ devices:
 
 
 @pytest.mark.slow
-def test_all_schedules_train_on_the_same_gradients(play):
-    """To the bit: they change the order of transport, and nothing else."""
+def test_all_schedules_train_on_the_same_gradients(play_together):
+    """To the bit: they change the order of transport, and nothing else. Four runs at once."""
+    schedules = ("sequential", "layer-by-layer", "ibatch", "dynacomm")
+    runs = play_together(*(ALIKE.replace("SCHEDULE", schedule) for schedule in schedules))
     losses = []
-    for schedule in ("sequential", "layer-by-layer", "ibatch", "dynacomm"):
-        updates = play(ALIKE.replace("SCHEDULE", schedule)).said("update")
+    for run in runs:
+        updates = run.said("update")
         losses.append(sorted((each["node"], each["at"], each["loss"]) for each in updates))
     by_node = [[(node, loss) for node, _, loss in run] for run in losses]
     assert len(by_node[0]) == 20

@@ -61,7 +61,8 @@ PARTS = {
 
 def covering(count: int, seeds: range = range(700, 1000)) -> list[int]:
     """Return `count` of the `seeds`, each with the most `PARTS` that those before it have not."""
-    parts = {seed: {part for part in PARTS if part in scenario(seed)} for seed in seeds}
+    texts = {seed: scenario(seed) for seed in seeds}
+    parts = {seed: {part for part in PARTS if part in text} for seed, text in texts.items()}
     chosen: list[int] = []
     missing = set(PARTS)
     for _ in range(count):

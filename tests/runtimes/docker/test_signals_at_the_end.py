@@ -78,7 +78,7 @@ def test_a_model_that_a_slow_disk_takes_is_waited_for(
     growing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The disk takes three times as long as a server may that writes nothing."""
-    monkeypatch.setattr(container_runtime, "LAST_WRITES", 0.5)
+    monkeypatch.setattr(container_runtime, "LAST_WRITES", 0.2)
     folder = create("pair", tmp_path)
     play = Played(folder)
     runtime, shown = play.runtime, list[str]()
@@ -90,7 +90,7 @@ def test_a_model_that_a_slow_disk_takes_is_waited_for(
     take = runtime._take
 
     def taking(timeout: float) -> None:
-        if growing and time.monotonic() - began < 1.5:
+        if growing and time.monotonic() - began < 0.6:
             with part.open("ab") as file:
                 file.write(b"more")
         elif growing and part.exists():

@@ -9,7 +9,7 @@ from emulator.shaping import tc
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
 from emulator.world.links.link import Link, Side
-from tests.containers.host_pace import judged
+from tests.containers.host_pace import at_once, judged_each
 from tests.netem.box import BARE, TBF, PacketBox
 from tests.netem.lab import Way, lab
 
@@ -25,17 +25,19 @@ GAP, SECONDS, FILLED = 0.03, 6.0, 3.0
 
 
 @pytest.mark.parametrize("backend", [TBF, BARE], ids=["tbf", "box"])
-@pytest.mark.parametrize("way", ["up", "down"])
 def test_the_latency_under_load_is_the_time_of_a_full_queue(
-    box: PacketBox, way: Way, backend: Backend
+    box: PacketBox, backend: Backend
 ) -> None:
     """As of a home's line: beside a bulk transfer a probe waits for queue / rate, within 15 %.
 
-    The queue is full just before TCP notices a loss, so the 95th percentile counts.
+    The queue is full just before TCP notices a loss, so the 95th percentile counts. Each way is
+    loaded on a link of its own, both at once.
     """
     full = 8 * tc.queue(RATE) / RATE
-    judged(
-        lambda: _under_load(box, way, backend) / full,
+    ways: tuple[Way, Way] = ("up", "down")
+    judged_each(
+        at_once(lambda way: _under_load(box, way, backend) / full),
+        ways,
         lambda waited, longer: 0.85 / longer < waited < 1.15 * longer,
     )
 

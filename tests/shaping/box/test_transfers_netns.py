@@ -15,7 +15,17 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("size", "rate", "delay"), TRANSFERS)
+LONG = 5.0
+"""Seconds of a message that `make test-all` alone plays."""
+
+
+@pytest.mark.parametrize(
+    ("size", "rate", "delay"),
+    [
+        pytest.param(*case, marks=[pytest.mark.thorough] * (seconds > LONG))
+        for case, seconds in TRANSFERS.items()
+    ],
+)
 def test_a_message_takes_netem_s_time(box: PacketBox, size: int, rate: float, delay: float) -> None:
     """Within 2 % in one of two tries: other work of the host can delay a message."""
     netem = TRANSFERS[size, rate, delay]

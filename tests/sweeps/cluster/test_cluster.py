@@ -29,7 +29,7 @@ LAB = """name: lab
 training: {dataset: digits, model: digits-mlp, algorithm: adacomp, learning_rate: 0.1}
 evaluate: {every: 50}
 stop: {updates: 400}
-virtual: {step: {exponential: 20ms}, boot: 100ms, serve: 1ms}
+virtual: {learner: numpy, step: {exponential: 20ms}, boot: 100ms, serve: 1ms}
 devices:
   - {name: peer, count: 4, link: 4g}
 """

@@ -1,10 +1,11 @@
 """A Keras model with a layer of each kind of noise."""
 
-import keras
-from keras import layers
-
 
 def build():
+    # Keras takes seconds to import, and each collection of the tests imports this module
+    import keras
+    from keras import layers
+
     return keras.Sequential(
         [
             keras.Input((8, 8)),

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 import pytest
 
@@ -15,7 +16,7 @@ from emulator.runtimes.virtual.links.network import link_constants
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.links.link import Link, Side
 from emulator.world.links.loss_models import FourStates, Gemodel, LossModel
-from tests.containers.host_pace import judged
+from tests.containers.host_pace import judged_each
 from tests.netem.box import packet_box
 from tests.netem.lab import lab
 
@@ -73,32 +74,54 @@ def _modelled(link: Link) -> list[int]:
     return found
 
 
-def _measured(link: Link) -> list[int]:
+class Counted(NamedTuple):
+    """Messages of each real link with the losses of a model."""
+
+    name: str
+    messages: list[int]
+
+
+def _measured(names: list[str]) -> list[Counted]:
+    """Count the messages of `LINKS` links of each model, all at once."""
     with ExitStack() as stack:
         box = stack.enter_context(packet_box())
-        streams = []
-        for _ in range(LINKS):
-            here = stack.enter_context(lab())
-            box.attach(here, link)
-            streams.append(here.stream("up", SIZE, 200, limit=LIMIT))
-        return [len(stream.messages()) for stream in streams]
+        labs = {name: [stack.enter_context(lab()) for _ in range(LINKS)] for name in names}
+        for name, own in labs.items():
+            for here in own:
+                box.attach(here, _link(MODELS[name]))
+        streams = {
+            name: [here.stream("up", SIZE, 200, limit=LIMIT) for here in own]
+            for name, own in labs.items()
+        }
+        return [
+            Counted(name, [len(stream.messages()) for stream in own])
+            for name, own in streams.items()
+        ]
 
 
 @pytest.mark.parametrize(
-    "name",
+    "names",
     [
-        pytest.param(name, marks=[pytest.mark.thorough] * (name not in FIRST), id=name)
-        for name in MODELS
+        pytest.param(FIRST, id="first"),
+        *(
+            pytest.param((name,), marks=pytest.mark.thorough, id=name)
+            for name in MODELS
+            if name not in FIRST
+        ),
     ],
 )
-def test_bursts_cost_what_they_do_in_the_box(name: str) -> None:
+def test_bursts_cost_what_they_do_in_the_box(names: tuple[str, ...]) -> None:
     """Chance decides in which message the first long burst comes, so far apart is no fault once."""
-    link = _link(MODELS[name])
-    model = _modelled(link)
-    mean = fmean(model)
-    spread = 3 * stdev(model) / math.sqrt(LINKS) + 0.35 * mean
-    print(f"modelled {mean:.1f} ± {stdev(model):.1f} messages")
-    judged(
-        lambda: _measured(link),
-        lambda real, longer: (mean - spread) / longer < fmean(real) < mean + spread,
-    )
+    bounds = {}
+    for name in names:
+        model = _modelled(_link(MODELS[name]))
+        mean = fmean(model)
+        spread = 3 * stdev(model) / math.sqrt(LINKS) + 0.35 * mean
+        print(f"{name}: modelled {mean:.1f} ± {stdev(model):.1f} messages")
+        bounds[name] = mean - spread, mean + spread
+
+    def kept(found: Counted, longer: float) -> bool:
+        least, most = bounds[found.name]
+        return least / longer < fmean(found.messages) < most
+
+    judged_each(_measured, names, kept)

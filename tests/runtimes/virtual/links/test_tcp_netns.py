@@ -64,7 +64,8 @@ def _cases(control: str, longest: float) -> Iterator[Case]:
 @pytest.mark.parametrize(
     ("backend", "control", "longest", "spared"),
     [
-        (TBF, "cubic", 11.0, 0),
+        (TBF, "cubic", 4.0, 0),
+        pytest.param(TBF, "cubic", 11.0, 0, marks=pytest.mark.thorough),
         pytest.param(
             # it lets a frame pass that no more than begins to fit
             *(HTB, "cubic", 11.0, ETHERNET),
@@ -72,7 +73,7 @@ def _cases(control: str, longest: float) -> Iterator[Case]:
         ),
         (TBF, "bbr", 2.0, 0),  # this host's default perhaps; without loss it makes no difference
     ],
-    ids=["tbf-cubic", "htb-cubic", "tbf-bbr"],
+    ids=["tbf-cubic", "tbf-cubic-longest", "htb-cubic", "tbf-bbr"],
 )
 def test_transfers_take_as_long_as_in_virtual_time(
     backend: Backend, control: str, longest: float, spared: int
