@@ -10,7 +10,7 @@ from ...log.verdicts.host_shortage import is_short
 from ...machine.host import LOAD_SAMPLING, Load, Samples
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
-from .engine.hosts import EngineHost, Hosts
+from .engine.hosts import EngineHost, HostClock, Hosts
 
 SECONDS = 10
 """Samples in a record."""
@@ -103,6 +103,7 @@ class HostLog:
         )
         waits = _known([each.waits for each in beside])
         unknown = [None] * count
+        clock = self._host.clock if self._host else HostClock()
         return HostRecord(
             round(at, 6),
             [round(share, 3) for share in busy],
@@ -113,7 +114,9 @@ class HostLog:
             server=_known([each.server for each in beside]),
             throttled=_known([each.throttled for each in beside]),
             step=self._clock.emulated(LOAD_SAMPLING),
-            **(self._host.clock_facts() if self._host else {}),
+            host=self._host.name if self._host else "",
+            clock_ahead=clock.ahead,
+            clock_error=clock.error,
         )
 
 

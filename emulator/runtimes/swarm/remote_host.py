@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 import requests
 from docker import DockerClient
@@ -13,7 +12,7 @@ from docker.errors import DockerException
 from ...errors import DeploymentError
 from ...transport.tunnel.conductor_end import Tunnel, TunnelError
 from ...transport.tunnel.placed_files import Placed, pack
-from ..docker.engine.hosts import EngineHost
+from ..docker.engine.hosts import EngineHost, HostClock
 from .agent import FILES
 
 ANSWER = 5.0
@@ -61,13 +60,10 @@ class RemoteHost(EngineHost):
     def away(self, reading: float) -> float:
         return reading + self.tunnel.offset.seconds
 
-    def clock_facts(self) -> dict[str, Any]:
+    @property
+    def clock(self) -> HostClock:
         offset = self.tunnel.offset
-        return {
-            "host": self.name,
-            "clock_ahead": round(offset.seconds, 6),
-            "clock_error": round(offset.uncertainty, 6),
-        }
+        return HostClock(round(offset.seconds, 6), round(offset.uncertainty, 6))
 
     def lost(self) -> str:
         if not self._lost:

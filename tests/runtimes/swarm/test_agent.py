@@ -136,7 +136,7 @@ def test_a_host_is_lost_when_its_agent_or_its_engine_is(
 def test_times_are_turned_into_those_of_this_machine(host: RemoteHost, wire: Wire) -> None:
     wire.offset.heard(10.0, 110.5, 11.0)
     assert host.at_home(110.5) == 10.5 and host.away(10.5) == 110.5
-    assert host.clock_facts() == {"host": "far", "clock_ahead": 100.0, "clock_error": 0.5}
+    assert host.clock == (100.0, 0.5)
 
 
 def test_boxes_and_fork_servers_of_several_hosts_have_names_of_their_own(host: RemoteHost) -> None:

@@ -69,7 +69,8 @@ def things(engine: LocalEngine) -> dict[str, list[str]]:
 def spotless(engines: LocalEngines) -> Iterator[None]:
     """No engine has anything of a run at the end."""
     yield
-    assert [things(engine) for engine in engines.engines] == [{}, {}, {}]
+    # a swarm's hosts may take a moment to remove what its managers know as ended
+    until(lambda: not any(map(things, engines.engines)), 10.0)
 
 
 class Command:
@@ -105,6 +106,12 @@ class Command:
     @property
     def latest(self) -> Run:
         return read(self.folder / "runs" / "three-hosts" / "latest")
+
+    def resume(self) -> "subprocess.CompletedProcess[str]":
+        """Go on with the latest run."""
+        runs = self.folder / "runs"
+        name = (runs / "three-hosts" / "latest").resolve().name
+        return self("resume", name.rpartition("-")[2], "--runs", str(runs))
 
 
 @pytest.fixture
@@ -193,7 +200,7 @@ def test_a_host_that_dies_takes_its_devices_with_it(
         until(lambda: "engine-2" in ready(engines.engines[0]))
         cleaned = emulate_there("clean")
     assert cleaned.returncode == 0, cleaned.stderr
-    assert [things(engine) for engine in engines.engines] == [{}, {}, {}]
+    until(lambda: not any(map(things, engines.engines)), 10.0)
 
 
 def ready(manager: LocalEngine) -> set[str]:
@@ -218,9 +225,7 @@ def test_a_run_goes_on_after_its_conductor_has_died(
     assert code == -signal.SIGKILL
     # without a conductor the containers end, also those of other hosts
     until(lambda: not any("device" in str(things(each)) for each in engines.engines))
-    run = emulate_there.latest.path.name.rpartition("-")[2]
-    runs = str(emulate_there.folder / "runs")
-    resumed = emulate_there("resume", run, "--runs", runs)
+    resumed = emulate_there.resume()
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     summary = emulate_there.latest.summary
     assert (summary["outcome"], summary["updates"]) == ("success", 600)
@@ -236,17 +241,14 @@ def test_a_run_goes_on_after_the_server_s_host_has_died(
     process = emulate_there.begin(*emulate_there.run(600))
     code, said = follow(process, "start: all 4", lambda: local_engines.kill(manager))
     assert code == 1, said
-    acknowledged = len(emulate_there.latest.records("update"))
     local_engines.start(manager)
     until(lambda: ready(manager) == {"engine-1", "engine-2", "engine-3"})
-    run = emulate_there.latest.path.name.rpartition("-")[2]
-    runs = str(emulate_there.folder / "runs")
-    resumed = emulate_there("resume", run, "--runs", runs)
+    resumed = emulate_there.resume()
     assert resumed.returncode == 0, resumed.stdout + resumed.stderr
     versions = emulate_there.latest.records("update")["version"]
-    assert [*versions] == [*range(1, 601)] and acknowledged <= 600
+    assert [*versions] == [*range(1, 601)]
     assert emulate_there("clean").returncode == 0
-    assert [things(engine) for engine in engines.engines] == [{}, {}, {}]
+    until(lambda: not any(map(things, engines.engines)), 10.0)
 
 
 def test_what_check_says_of_the_hosts(emulate_there: Command) -> None:

@@ -7,13 +7,21 @@ with it.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from docker import DockerClient
 
 from ....machine.host import Samples
 from ....scenario import Scenario
 from ..configs.spec import BOX, FORK_SERVER
+
+
+class HostClock(NamedTuple):
+    """The clock of another host beside this machine's, in seconds; None for this machine."""
+
+    ahead: float | None = None
+    error: float | None = None
+    """By how much `ahead` may be wrong either way."""
 
 
 class EngineHost:
@@ -41,9 +49,10 @@ class EngineHost:
     def forget(self, run: str) -> None:
         """Remove what `place` has put at the host for `run`; of this machine nothing."""
 
-    def clock_facts(self) -> dict[str, Any]:
-        """Return the fields of a `HostRecord` on the host's name and clock."""
-        return {}
+    @property
+    def clock(self) -> "HostClock":
+        """What is known of the host's clock."""
+        return HostClock()
 
     @property
     def box(self) -> str:
