@@ -113,6 +113,9 @@ class UpdateRecord(LogRecord, tag="update"):
     again: bool = False
     """Whether the push waited in the state with which the server came back, and a lost update has
     it already: then its bytes are in that record, and the four parts here are 0."""
+    skew: Time | None = None
+    """Seconds between the arrivals of the first and of the last part of the push at the shards of
+    the server (`server.shards`); absent without shards."""
 
 
 class CompressionRecord(LogRecord, tag="compression"):

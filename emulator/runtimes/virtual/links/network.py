@@ -103,11 +103,19 @@ class GroupLinks:
         return self.up.renew(number)
 
     def count(self, number: int) -> InterfaceBytes:
-        """Return the bytes of frames counted so far at the device's interface.
+        """Return the bytes of frames counted so far at the device's interface."""
+        return self._frames(self.down.carried(number), self.up.carried(number))
+
+    def count_by_shard(self) -> list[InterfaceBytes]:
+        """Return the bytes of frames that the group has caused so far at each shard's interface."""
+        carried = zip(self.up.carried_by_shard(), self.down.carried_by_shard(), strict=True)
+        return [self._frames(received, sent) for received, sent in carried]
+
+    def _frames(self, received: int, sent: int) -> InterfaceBytes:
+        """Return the bytes of frames at an interface with the messages `received` and `sent`.
 
         The acknowledgements of a message flow against it, so each direction adds to both counters.
         """
-        received, sent = self.down.carried(number), self.up.carried(number)
         rx = received * FRAME + sent * self._acknowledged
         tx = sent * FRAME + received * self._acknowledged
         return InterfaceBytes(round(rx), round(tx))
@@ -131,7 +139,16 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
         changes = any(name in changing for name in group.names) if changing else False
         back = shared[DOWN if direction == UP else UP]
         rates = shared[direction].of(group, back, acknowledged / FRAME)
-        return LinkGroup(clock, constants, len(names), dice, rates, changing=changes, losses=losses)
+        return LinkGroup(
+            clock,
+            constants,
+            len(names),
+            dice,
+            rates,
+            changing=changes,
+            losses=losses,
+            shards=scenario.server.shards,
+        )
 
     @lru_cache(maxsize=4096)  # a trace has the same links in each round, and on each device
     def constants_of(link: Link, direction: Direction) -> LinkConstants:
