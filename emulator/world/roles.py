@@ -7,6 +7,10 @@ CONDUCTOR = "the_conductor"
 the sake of the `_`."""
 
 
+SHARD = f"{SERVER}_"
+"""Begin of the names of the server's shards; no device can have it, either."""
+
+
 def shard_name(number: int) -> str:
-    """Return the name of a shard of the server, counted from 0; no device can have it, either."""
-    return f"{SERVER}_{number + 1}"
+    """Return the name of a shard of the server, counted from 0."""
+    return f"{SHARD}{number + 1}"

@@ -12,8 +12,8 @@ from ...plugins.stateful import Held, Stateful
 from ...vectors import Gradient
 from ..server.ledger import Arrival
 from ..server.staging import joiner
-from ..wire.messages import Pull, UpdateSegment
-from .server_shards import ServerShards
+from ..wire.messages import Leave, Pull, Request, UpdateSegment
+from .server_shards import ServerShards, is_for_all
 
 
 class _Part(Held, msgspec.Struct, frozen=True, eq=False):
@@ -103,25 +103,41 @@ class PartStaging(Stateful):
         return Arrival(last, self._join(places), tuple(earlier), skew)
 
 
-class AskedShards(Stateful):
-    """The shards that have a pull, of pulls that have not arrived at all shards."""
+class GatheredRequests(Stateful):
+    """Holds pulls and goodbyes until they have arrived at all shards."""
 
-    STATE = ("_asked",)
+    STATE = ("_asked", "_leaving")
 
     def __init__(self, shards: ServerShards) -> None:
         self._shards = shards
         self._asked: dict[str, tuple[int, set[int]]] = {}  # ticket and shards, by node
+        self._leaving: dict[str, set[int]] = {}  # shards by node
 
-    def complete(self, pull: Pull, shard: int) -> bool:
-        """Note that `shard` has `pull`; return whether all shards have it now."""
-        ticket, shards = self._asked.get(pull.node, (-1, set()))
+    def complete(self, request: Request, shard: int) -> bool:
+        """Note that `request` has come to `shard`; return whether it is to be taken now: every
+        shard that it is for has it."""
+        match request:
+            case Leave(node):
+                arrived = self._leaving.setdefault(node, set())
+                arrived.add(shard)
+                if len(arrived) == len(self._shards):
+                    del self._leaving[node]
+                    return True
+                return False
+            case Pull() if is_for_all(request):
+                return self._pulled(request, shard)
+        return True
+
+    def _pulled(self, pull: Pull, shard: int) -> bool:
+        ticket, arrived = self._asked.get(pull.node, (-1, set()))
         if pull.ticket < ticket:
             return False  # of an earlier life, or given up
         if pull.ticket > ticket:
-            shards = set()
-        shards.add(shard)
-        if len(shards) == len(self._shards):
-            self._asked.pop(pull.node, None)
-            return True
-        self._asked[pull.node] = pull.ticket, shards
-        return False
+            arrived = set()
+        arrived.add(shard)
+        if len(arrived) < len(self._shards):
+            self._asked[pull.node] = pull.ticket, arrived
+            return False
+        self._asked.pop(pull.node, None)
+        self._leaving.pop(pull.node, None)  # a goodbye that some shards never had
+        return True

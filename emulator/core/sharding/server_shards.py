@@ -24,6 +24,7 @@ from itertools import accumulate
 
 from ...layout import Layout, Segment
 from ..wire.messages import (
+    Leave,
     ModelSegment,
     PatchSegment,
     Pull,
@@ -48,10 +49,10 @@ class ServerShards:
         return len(self.segments)
 
     def receivers(self, request: Request) -> Sequence[int]:
-        """Return the shards to which a device sends `request`: all of them a pull, its own a part
-        of an update, the leader all else."""
+        """Return the shards to which a device sends `request`: all of them a pull and a goodbye,
+        its own a part of an update, the leader all else."""
         match request:
-            case Pull(segments=segments) if segments:
+            case Pull() | Leave() if is_for_all(request):
                 return range(len(self.segments))
             case UpdateSegment(segment=segment):
                 return (self.number(segment),)
@@ -67,6 +68,12 @@ class ServerShards:
     def number(self, segment: Segment) -> int:
         """Return the number of the shard with the layers of `segment`; the leader's without one."""
         return self._number.get(segment, LEADER)
+
+
+def is_for_all(request: Request) -> bool:
+    """Return whether a device sends `request` to every shard, so that it comes behind the parts of
+    an update everywhere. The evaluator pulls from the leader alone."""
+    return isinstance(request, Leave) or (isinstance(request, Pull) and bool(request.segments))
 
 
 def balanced_shards(layout: Layout, count: int) -> ServerShards:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from emulator.codecs import Dense
-from emulator.core.sharding.part_staging import AskedShards, PartStaging
+from emulator.core.sharding.part_staging import GatheredRequests, PartStaging
 from emulator.core.sharding.server_shards import balanced_shards
-from emulator.core.wire.messages import Pull, UpdateSegment
+from emulator.core.wire.messages import Diverged, Leave, Pull, UpdateSegment
 from emulator.errors import WireError
 from emulator.layout import Layout, Segment, Variable
 
@@ -84,7 +84,7 @@ def test_an_update_in_one_message_is_refused() -> None:
 
 
 def test_a_pull_is_taken_once_every_shard_has_it() -> None:
-    asked = AskedShards(SHARDS)
+    asked = GatheredRequests(SHARDS)
     first, second = (Pull("a", ticket, segments=SHARDS.segments) for ticket in (1, 2))
     other = Pull("b", 1, segments=SHARDS.segments)
     assert not asked.complete(first, 2)
@@ -97,3 +97,19 @@ def test_a_pull_is_taken_once_every_shard_has_it() -> None:
     assert asked.complete(second, 2)
     assert not asked.complete(other, 0)
     assert asked.complete(other, 1)
+
+
+def test_a_goodbye_is_taken_behind_the_parts_at_every_shard() -> None:
+    gathered = GatheredRequests(SHARDS)
+    assert [gathered.complete(Leave("a"), shard) for shard in (1, 0, 2)] == [False, False, True]
+    assert not gathered.complete(Leave("a"), 0)
+    asked = [gathered.complete(Pull("a", 5, segments=SHARDS.segments), shard) for shard in range(3)]
+    assert asked == [False, False, True]
+    # the device was not gone: the goodbye that two shards never had is forgotten
+    assert [gathered.complete(Leave("a"), shard) for shard in (1, 2)] == [False, False]
+
+
+def test_requests_for_one_shard_are_taken_at_once() -> None:
+    gathered = GatheredRequests(SHARDS)
+    for request in (Pull("evaluator", 1), Diverged("a", 0), part(SHARDS.segments[1])):
+        assert gathered.complete(request, 0)

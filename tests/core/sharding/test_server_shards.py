@@ -72,11 +72,12 @@ def test_each_shard_needs_a_layer(count: int) -> None:
         balanced_shards(layout([4, 4]), count)
 
 
-def test_a_pull_is_for_all_shards_a_part_for_one_and_all_else_for_the_leader() -> None:
+def test_pulls_and_goodbyes_are_for_all_shards_a_part_for_one_all_else_for_the_leader() -> None:
     shards = ServerShards([(1, 2), (3, 3), (4, 6)])
     assert [*shards.receivers(Pull("a", 1, segments=shards.segments))] == [0, 1, 2]
     assert [*shards.receivers(UpdateSegment("a", 0, 1, (3, 3), 0.0, 0.0, []))] == [1]
-    for request in (Hello("a", 0), Leave("a"), Diverged("a", 0), Pull("evaluator", 1)):
+    assert [*shards.receivers(Leave("a"))] == [0, 1, 2]
+    for request in (Hello("a", 0), Diverged("a", 0), Pull("evaluator", 1)):
         assert [*shards.receivers(request)] == [LEADER]
     assert shards.sender(PatchSegment(1, 0, (4, 6), None, [])) == 2
     assert shards.sender(ModelSegment(1, 0, (1, 2), None)) == LEADER  # type: ignore[arg-type]

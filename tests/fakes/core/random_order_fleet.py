@@ -16,14 +16,13 @@ import numpy as np
 from emulator.chance import stream
 from emulator.codecs import AnyCodec, Dense, EncoderContext, SegmentEncoder, encoder
 from emulator.core.server.parameters import Parameters, State
-from emulator.core.sharding.part_staging import AskedShards
+from emulator.core.sharding.part_staging import GatheredRequests
 from emulator.core.sharding.server_shards import balanced_shards
 from emulator.core.sharding.sharded_state import ShardedState
 from emulator.core.wire.messages import (
     Message,
     ModelReply,
     ModelSegment,
-    Pull,
     Update,
     UpdateSegment,
 )
@@ -133,7 +132,7 @@ class Fleet(RandomMoves):
         """
         self.cuts, self.layout = cuts, LAYERS if cuts or shards else LAYOUT
         self.shards = balanced_shards(LAYERS, shards) if shards else None
-        self.asked = AskedShards(self.shards) if self.shards else None
+        self.gathered = GatheredRequests(self.shards) if self.shards else None
         self.dice, self.now, self.observe = Random(seed), 0.0, observe
         self.data = {node: Squares(node, count) for node, count in examples.items()}
         self.batches = {
@@ -223,9 +222,9 @@ class Fleet(RandomMoves):
         return descend(self.data[node].gradient, theta, batches, self.local.rate)
 
     def serve(self, node: str, message: Any) -> None:
-        if self.asked:
+        if self.gathered:
             message, shard = message
-            if isinstance(message, Pull) and not self.asked.complete(message, shard):
+            if not self.gathered.complete(message, shard):
                 return
         try:
             replies = self.server.receive(message, self.now)

@@ -47,15 +47,13 @@ class LinkGroup:
         *,
         changing: bool = False,
         losses: Callable[[int], Random] | None = None,
-        shards: int = 1,
     ) -> None:
         """`dice(number)` draws a device's jitter, and `losses(number)` its losses in bursts, `dice`
         too by default.
 
         `server_link` is the server's side, with the bottlenecks before it; None means that none has
         a rate, so nothing is shared.
-        `changing`: whether `reshape` may be called. The server has `shards`, whose messages leave
-        one behind the other, as all messages of a device's link do.
+        `changing`: whether `reshape` may be called.
         """
         self._clock, self._constants, self._dice = clock, constants, dice
         self._server_link = server_link
@@ -63,7 +61,6 @@ class LinkGroup:
         self._draws: dict[int, tuple[tuple[Jitter, ...], DelayDraws]] = {}
         self._cut: dict[int, float] = {}  # number of a device that is cut off: since when
         self._carried = array("q", bytes(8 * devices))  # bytes, without those of busy links
-        self._by_shard = [0] * shards  # the same bytes, of all devices
         self._own: dict[int, LinkConstants] = {}  # of the links that a fault has changed
         # arrival of each device's last message, which none may overtake; only jitter could do that,
         # and a delay that has become shorter
@@ -76,17 +73,9 @@ class LinkGroup:
 
     # -- for devices and faults ------------------------------------------------------------------
 
-    def send(
-        self,
-        number: int,
-        size: int,
-        deliver: Callable[..., None],
-        *arguments: Any,
-        shard: int = 0,
-    ) -> None:
-        """Call `deliver(*arguments)` once a message of `size` bytes, to or from the `shard` of the
-        server, has arrived."""
-        message = QueuedMessage(size, deliver, arguments, shard)
+    def send(self, number: int, size: int, deliver: Callable[..., None], *arguments: Any) -> None:
+        """Call `deliver(*arguments)` once a message of `size` bytes has arrived."""
+        message = QueuedMessage(size, deliver, arguments)
         busy = self._busy[number]
         if busy is None:
             busy = self._busy[number] = Transmission(self, number, message)
@@ -122,7 +111,7 @@ class LinkGroup:
         """Forget the connection and every message not sent yet; the link is as new."""
         if busy := self._busy[number]:
             self._busy[number] = None
-            self._count(busy, self._progress(busy))  # the bytes that did cross stay counted
+            self._carried[number] += self._progress(busy)  # the bytes that did cross stay counted
             self._pause(busy)
         self._cut.pop(number, None)
         if self._connections is not None:
@@ -138,7 +127,7 @@ class LinkGroup:
         behind = busy.queue if (busy := self._busy[number]) and resend else None
         self.drop(number)
         for message in behind or ():
-            self._send_again(number, message)
+            self.send(number, message.size, message.deliver, *message.arguments)
         return bool(behind)
 
     def renew(self, number: int) -> bool:
@@ -150,12 +139,8 @@ class LinkGroup:
         waiting = [busy.message, *(busy.queue or ())] if busy else []
         self.drop(number)
         for message in waiting:
-            self._send_again(number, message)
+            self.send(number, message.size, message.deliver, *message.arguments)
         return bool(waiting)
-
-    def _send_again(self, number: int, message: QueuedMessage) -> None:
-        size, deliver, arguments, shard = message
-        self.send(number, size, deliver, *arguments, shard=shard)
 
     def reshape(self, number: int, constants: LinkConstants | None) -> None:
         """Set the `constants` of the device's link; None restores the constants of the group."""
@@ -191,18 +176,8 @@ class LinkGroup:
         return self._carried[number] + (self._progress(busy) if busy else 0)
 
     def carried_by_shard(self) -> list[int]:
-        """Return the bytes of messages carried so far by all links, to or from each shard of the
-        server."""
-        carried = [*self._by_shard]
-        for busy in self._busy:
-            if busy is not None:
-                carried[busy.message.shard] += self._progress(busy)
-        return carried
-
-    def _count(self, busy: Transmission, size: int) -> None:
-        """Count `size` bytes of the message of `busy` as carried."""
-        self._carried[busy.number] += size
-        self._by_shard[busy.message.shard] += size
+        """Return the bytes of messages carried so far by all links: the server is a single one."""
+        return [sum(map(self.carried, range(len(self._busy))))]
 
     # -- one message -----------------------------------------------------------------------------
 
@@ -270,8 +245,8 @@ class LinkGroup:
 
     def sent(self, busy: Transmission) -> None:
         """Plan the arrival of a message, as the last bit has left, and begin the next message."""
-        number, (size, deliver, arguments, _) = busy.number, busy.message
-        self._count(busy, size)
+        number, (size, deliver, arguments) = busy.number, busy.message
+        self._carried[number] += size
         self._clock.at(self._arrival(number), deliver, *arguments)
         busy.epoch += 1
         busy.shared = False

@@ -37,8 +37,6 @@ class QueuedMessage(NamedTuple):
     size: int
     deliver: Callable[..., None]
     arguments: tuple[Any, ...]
-    shard: int = 0
-    """Number of the shard of the server at the other end."""
 
 
 class Sender(Protocol):

@@ -174,10 +174,12 @@ class Channel:
         """Send `message` to `shard`; on arrival the server is called with `served`."""
         up, number = device.links.up, device.number
         reason = self._garbling.flip(device, message) if self._garbling else ""
+        # the evaluator has one link, to the leader
+        way: dict[str, int] = {"shard": shard} if shard != LEADER else {}
         if reason:
-            up.send(number, size, self._refuse, device, message, reason, shard=shard)
+            up.send(number, size, self._refuse, device, message, reason, **way)
         else:
-            up.send(number, size, self._serve, *served, shard=shard)
+            up.send(number, size, self._serve, *served, **way)
 
     def reply(
         self,
@@ -196,7 +198,8 @@ class Channel:
             special = self._garbling or isinstance(message, Again)
             hear = self._hear if special else VirtualDevice.hear
             arguments = device, incarnation, message, size
-            device.links.down.send(device.number, size, hear, *arguments, shard=shard)
+            way: dict[str, int] = {"shard": shard} if shard != LEADER else {}
+            device.links.down.send(device.number, size, hear, *arguments, **way)
 
     def _hear(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
         """Give `message` to `device`, which asks again if it is told to or if bits were flipped."""

@@ -8,7 +8,7 @@ from .... import chance
 from ....core import wire
 from ....core.server.parameter_server import ParameterServer
 from ....core.server.seen_pushes import SeenPushes
-from ....core.sharding.part_staging import AskedShards
+from ....core.sharding.part_staging import GatheredRequests
 from ....core.sharding.server_shards import LEADER, ServerShards
 from ....core.wire.messages import (
     Again,
@@ -16,7 +16,6 @@ from ....core.wire.messages import (
     ModelSegment,
     Patch,
     PatchSegment,
-    Pull,
     Replies,
     Reply,
     Request,
@@ -117,7 +116,7 @@ class VirtualServer:
         self._server, self._clock, self._channel = server, clock, channel
         self._devices, self._processors = devices, processors
         self._shards = shards
-        self._asked = AskedShards(shards) if shards else None
+        self._gathered = GatheredRequests(shards) if shards else None
         self._form = form
         self._passes = passes
         self._planned = math.inf  # time of the earliest tick that is planned
@@ -162,15 +161,9 @@ class VirtualServer:
         now = self._clock.now
         if self._is_work(message):
             self._processors[shard].take(now)
-        if self._has_all(message, shard):
+        if self._gathered is None or self._gathered.complete(message, shard):
             self._send(self._take(message, now))
         self.arm()
-
-    def _has_all(self, message: Request, shard: int) -> bool:
-        """Return whether every shard has `message`, which has come to `shard`, if all have to."""
-        if self._asked is None or not (isinstance(message, Pull) and message.segments):
-            return True
-        return self._asked.complete(message, shard)
 
     def _is_work(self, message: Request) -> bool:
         """Return whether `message` is an update, a part of one at a shard, or the last piece."""
