@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from ...codecs import uncuttable
 from ...errors import counted
-from ..sections.server_section import NONE
 from .data_and_model_files import known_model
 from .document import Document
 from .plugin_files import plugin_kind, readable
@@ -60,19 +59,14 @@ def _uncombinable(document: Document) -> Iterator[tuple[str, str]]:
             "training.fully_connected",
             "the server's layers are computed in one place: leave one of the two out",
         )
-    if document.at(("server", "durability")) not in (None, NONE):
-        yield (
-            "server.durability",
-            "the state of one server is saved, not that of several: leave one of the two out",
-        )
     if isinstance(document.at(("measure", "compression")), dict):
         yield (
             "measure.compression",
             "an update travels in parts, and those of whole updates are measured: leave it out",
         )
-    if document.at(("bottlenecks",)) and document.at(("server", "link")) is not None:
+    if document.at(("bottlenecks",)):
         yield (
             "bottlenecks",
-            "the rate of a bottleneck is shared before one link of the server, and shards have "
-            "several: leave bottlenecks out, or server.link",
+            "messages share the rate of a bottleneck before a single link of the server, and "
+            "shards have several: leave one of the two out",
         )

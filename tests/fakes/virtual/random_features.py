@@ -61,7 +61,6 @@ def _may_have_shards(drawn: dict[str, Any]) -> bool:
     return (
         not ("fully_connected" in training or "bottlenecks" in drawn)
         and training.get("schedule", "sequential") == "sequential"
-        and "durability" not in drawn["server"]
         and not any("keeps" in fault for fault in drawn.get("faults", ()))
     )
 

@@ -138,12 +138,15 @@ class VirtualServer:
             self._clock.at(due, self._tick)
 
     def die(self) -> None:
-        """End the server's process: messages are lost, and nothing is done."""
+        """End the process of the server, or of all its shards: messages are lost, and nothing is
+        done."""
         self.down = True
 
     def come_back(self) -> None:
         """Start the server's process again, idle."""
         self.down = False
+        if self._shards:
+            self._gathered = GatheredRequests(self._shards)  # their connections have ended
         for processor in self._processors:
             processor.restart()
         self.arm()

@@ -127,3 +127,24 @@ def test_a_device_that_dies_between_the_parts_of_a_push_has_pushed_nothing(
     assert not of(records, "refused", "reason")
     assert summary["faults_realised"] > 10
     assert not math.isnan(summary["final_accuracy"])
+
+
+@pytest.mark.parametrize("durability", ["update", "{every: 1s}"])
+def test_crashes_of_the_shards_lose_and_double_no_update_that_is_kept(
+    tmp_path: Path, durability: str
+) -> None:
+    """Also amid the parts of an update, whose device sends them again."""
+    text = SCENARIO.replace("algorithm: adacomp", "codec: dense").replace("crash", "server-crash")
+    text = text.replace("nodes: [adsl-0], at: 1s, lasts: 1s", "every: 1.7s, lasts: 300ms")
+    slow = "devices[0].link={up: {rate: 900kbit, delay: 40ms}, down: {rate: 8mbit}}"
+    chosen = "stop={time: 30s}", f"server={{shards: 3, durability: {durability}}}", slow
+    folder, summary, _ = played(tmp_path, *chosen, text=text)
+    records = list(read(folder / "run.jsonl"))
+    assert summary["server_recoveries"] > 10
+    versions = of(records, "update", "version")
+    if durability == "update":
+        assert "lost_updates" not in summary
+        assert versions == [*range(1, summary["updates"] + 1)]
+    else:
+        assert summary["lost_updates"] > 0
+        assert len(versions) == summary["updates"] + summary["lost_updates"]
