@@ -48,6 +48,10 @@ class ServerShards:
     def __len__(self) -> int:
         return len(self.segments)
 
+    def shares(self, layout: Layout) -> list[float]:
+        """Return the share of the parameters of `layout` that each shard holds."""
+        return [layout.part(segment).size / layout.size for segment in self.segments]
+
     def receivers(self, request: Request) -> Sequence[int]:
         """Return the shards to which a device sends `request`: all of them a pull and a goodbye,
         its own a part of an update, the leader all else."""

@@ -271,7 +271,8 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """A sample of the byte counters of a node's network interface, about each second."""
 
     node: str
-    """Node of the interface: a device, `server`, `evaluator` or a bottleneck."""
+    """Node of the interface: a device, `server`, `evaluator` or a bottleneck. With `server.shards`
+    also `server_1`, `server_2` and so on, whose bytes are those of `server` together."""
     rx: Size
     """Bytes received since the interface exists, and before the run was resumed; of a bottleneck
     those to its members."""

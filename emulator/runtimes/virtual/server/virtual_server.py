@@ -82,10 +82,8 @@ def processors(scenario: Scenario, shards: ServerShards | None) -> list[ServerPr
     if shards is None:
         return [ServerProcessor(law, seed)]
     return [
-        ServerProcessor(
-            law, seed, name=shard_name(number), share=layout.part(segment).size / layout.size
-        )
-        for number, segment in enumerate(shards.segments)
+        ServerProcessor(law, seed, name=shard_name(number), share=share)
+        for number, share in enumerate(shards.shares(layout))
     ]
 
 
