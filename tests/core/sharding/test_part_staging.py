@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from emulator.codecs import Dense
+from emulator.core.server.seen_pushes import SeenPushes
 from emulator.core.sharding.part_staging import GatheredRequests, PartStaging
 from emulator.core.sharding.server_shards import balanced_shards
 from emulator.core.wire.messages import Diverged, Leave, Pull, UpdateSegment
@@ -113,3 +114,12 @@ def test_requests_for_one_shard_are_taken_at_once() -> None:
     gathered = GatheredRequests(SHARDS)
     for request in (Pull("evaluator", 1), Diverged("a", 0), part(SHARDS.segments[1])):
         assert gathered.complete(request, 0)
+
+
+@pytest.mark.parametrize("order", [*permutations(SHARDS.segments)])
+def test_a_part_repeats_itself_alone(order: tuple[Segment, ...]) -> None:
+    """Also behind the part with layer 1, which ends an update in pieces."""
+    seen = SeenPushes()
+    assert [seen.repeats(part(segment)) for segment in order] == [False] * 3
+    assert [seen.repeats(part(segment)) for segment in order] == [True] * 3
+    assert not seen.repeats(part(order[0], ticket=8))
