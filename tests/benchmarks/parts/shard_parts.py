@@ -1,6 +1,6 @@
 """The core's time for a pull and a push of a whole model, and of a shard's part of it.
 
-`python -m tests.benchmarks.shard_parts` prints a line for each codec and layout. Sockets and their
+`python -m tests.benchmarks.parts.shard_parts` prints a line for each codec and layout. Sockets and their
 threads are not in it.
 """
 
