@@ -1,7 +1,7 @@
 """The core's time for a pull and a push of a whole model, and of a shard's part of it.
 
-`python -m tests.benchmarks.parts.shard_parts` prints a line for each codec and layout. Sockets and their
-threads are not in it.
+`python -m tests.benchmarks.parts.shard_parts` prints a line for each codec and layout. Sockets and
+their threads are not in it.
 """
 
 import io
