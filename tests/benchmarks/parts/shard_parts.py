@@ -4,6 +4,7 @@
 their threads are not in it.
 """
 
+import argparse
 import io
 import time
 
@@ -56,9 +57,14 @@ def seconds(codec: AnyCodec, layout: Layout) -> float:
     return best
 
 
-if __name__ == "__main__":
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     whole = MODELS[MODEL].layout
     largest = max(balanced_shards(whole, SHARDS).segments, key=lambda s: whole.part(s).size)
     for codec in (Dense(), TopK(Fraction(0.01))):
         for layout in (whole, whole.part(largest)):
             print(f"{codec.kind}, {layout.size:,}: {1e3 * seconds(codec, layout):.3f} ms")
+
+
+if __name__ == "__main__":
+    main()
