@@ -63,6 +63,15 @@ def measures_in_virtual_time(scenario: Scenario) -> Iterator[Finding]:
         )
 
 
+def one_server(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse shards of the server in containers: virtual time alone plays them."""
+    if scenario.server.shards > 1:
+        yield refusal(
+            "server.shards",
+            "containers have one server: leave it out, or play the scenario with --on virtual",
+        )
+
+
 def unfit_optimizer(scenario: Scenario) -> list[Finding]:
     """Warn of another optimizer than plain SGD with a codec that presumes it."""
     training = scenario.training

@@ -38,19 +38,32 @@ from .server.parameter_server import VIRTUAL, Driver, ParameterServer
 from .server.parameters import Parameters, State
 from .server.pulled_versions import GroupUpdates
 from .server.worker_exchanges import ServerParts
+from .sharding.server_shards import ServerShards, balanced_shards
+from .sharding.sharded_state import ShardedState
 
 
-def parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
+def parameters(plan: Plan, saved: SavedModel | None = None) -> State:
     """Make the model at its initial weights, with the plan's modulation and optimizer.
 
-    Of a cut model, make the devices' part. The parameters of `saved` take the place of the initial
-    weights, and its state of an optimizer that of the optimizer's zeros if it is of the same kind;
-    the version begins at 0.
+    Of a cut model, make the devices' part; with shards, make the part of each. The parameters of
+    `saved` take the place of the initial weights, and its state of an optimizer that of the
+    optimizer's zeros if it is of the same kind; the version begins at 0.
     """
     layout = models.find(plan.model).layout
     segment = device_layers(plan.worker.cut, layout)
-    combined = aggregation.make(plan.aggregation)
-    return _part(plan, segment, modulation.make(plan.modulation), combined, saved)
+    shards = server_shards(plan.worker, layout)
+    parts = [
+        _part(
+            plan, own, modulation.make(plan.modulation), aggregation.make(plan.aggregation), saved
+        )
+        for own in (shards.segments if shards else [segment])
+    ]
+    return ShardedState(parts) if shards else parts[0]
+
+
+def server_shards(plan: WorkerPlan, layout: Layout) -> ServerShards | None:
+    """Return the shards of the server for the model of `layout`; None: it has none."""
+    return balanced_shards(layout, plan.shards) if plan.shards > 1 else None
 
 
 def server_parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
@@ -112,6 +125,7 @@ def server(
         pulls=pulls.make(plan.worker.pull).start(layout),
         groups=GroupUpdates(plan.groups) if 1 < len(plan.groups) < len(plan.workers) else None,
         cut=cut,
+        shards=server_shards(plan.worker, layout),
     )
     return ParameterServer(plan, state, parts, log, now, driver)
 
@@ -188,6 +202,9 @@ class WorkerAssembly:
         self._pull, self._schedule = pulls.make(plan.pull), schedules.make(plan.schedule)
         self.segmented = self._schedule != schedules.Sequential()
         """Whether model and update travel in segments, as a scheduler cuts them."""
+        self.shards = server_shards(plan, layout)
+        """The shards of the server, each of which has a part of model and update; None: it has
+        none."""
 
     def batches(self, device: str, incarnation: int, examples: Examples | Subset) -> Batches:
         """Make the endless mini-batches of `device` from its `examples`."""

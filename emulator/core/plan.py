@@ -71,6 +71,8 @@ class WorkerPlan(msgspec.Struct, frozen=True):
     noisy: bool = False
     """Whether layers of the model draw random numbers, as Dropout does."""
     form: Form = PLAIN
+    shards: int = 1
+    """Number of servers over which the layers of the model are cut."""
 
     def batch_of(self, device: str) -> int:
         """Return the number of examples in a mini-batch of `device`."""

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from ..core.sharding.server_shards import balanced_shards
 from ..errors import ScenarioError
 from ..scenario import Scenario
 from ..scenario.sections.virtual_section import (
@@ -181,10 +182,14 @@ def step_times(
     """
     training, virtual = scenario.training, scenario.virtual
     given = virtual.serve if assumed else None
+    # an update waits for the largest shard of the server
+    shards = balanced_shards(training.layout, scenario.server.shards)
+    largest = max(shards.shares(training.layout))
     if assumed and virtual.step is not None:
         size = training.batch_size
         times = StepTimes(
-            lambda examples: virtual.time_of(examples, size), given.mean if given else 0.0
+            lambda examples: virtual.time_of(examples, size),
+            largest * given.mean if given else 0.0,
         )
         return _divided(scenario, times, size, tell)
     if not isinstance(training.model, str):
@@ -196,7 +201,7 @@ def step_times(
     # the work for an update does not depend on the examples behind it
     serve = given.mean if given else float(np.median([one.serve.mean for one in measured.values()]))
     laws = {size: one.step for size, one in measured.items()}
-    times = StepTimes(partial(_interpolated, laws), serve)
+    times = StepTimes(partial(_interpolated, laws), largest * serve)
     return _divided(scenario if assumed else _unassumed(scenario), times, max(laws), tell)
 
 

@@ -27,6 +27,7 @@ from .records import (
 )
 from .records.fault_records import FaultRecord, OverlapRecord, TimelineRecord
 from .records.fidelity_records import HostRecord, LinkRecord
+from .shard_sums import ShardSums
 from .targets import Costs, Travelled, TravelledBytes
 from .verdicts.fault_effects import FaultEffects
 from .verdicts.host_shortage import short_share, shortage_reason
@@ -110,6 +111,7 @@ def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
         **_paper(sums, run.parameters),
         "server_rx_bytes": sums.rx,
         "server_tx_bytes": sums.tx,
+        **sums.shards.plain(),
         **sums.strikes.plain(stop.at),
         **({"fault_effects": effects} if (effects := sums.effects.plain()) else {}),
         "refused": sums.refused,
@@ -209,6 +211,7 @@ class _Sums:
     """Versions that were due to be measured and have no score."""
     rx: int = 0
     tx: int = 0
+    shards: ShardSums = field(default_factory=ShardSums)
     strikes: Strikes = field(default_factory=Strikes)
     effects: FaultEffects = field(default_factory=FaultEffects)
     late: float = 0.0
@@ -253,6 +256,7 @@ class _Sums:
     def take(self, record: Record) -> None:
         self.effects.take(record)
         self.travelled.take(record)
+        self.shards.take(record)
         match record:
             case UpdateRecord():
                 self.updates += 1

@@ -47,6 +47,7 @@ def plan(
             checked=VERB in verbs_of_faults(scenario),
             durable=durability is not None,
         ),
+        shards=scenario.server.shards,
     )
     return Plan(
         worker=worker,

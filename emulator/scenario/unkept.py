@@ -172,6 +172,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
         ),
     ),
     "ServerSection.quarantine": KEPT,
+    "ServerSection.shards": KEPT,
     "QuarantineSection.refusals": KEPT,
     "QuarantineSection.within": KEPT,
     "QuarantineSection.lasts": KEPT,

@@ -5,3 +5,12 @@ EVALUATOR = "evaluator"
 CONDUCTOR = "the_conductor"
 """Name of the process that conducts a run, among the members of the run. No device can have it, for
 the sake of the `_`."""
+
+
+SHARD = f"{SERVER}_"
+"""Begin of the names of the server's shards; no device can have it, either."""
+
+
+def shard_name(number: int) -> str:
+    """Return the name of a shard of the server, counted from 0."""
+    return f"{SHARD}{number + 1}"

@@ -18,10 +18,14 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from emulator.codecs import TopK
+from emulator.learning.models import MODELS
+from emulator.units import Fraction
 from tests import benchmarks
 from tests.benchmarks import __main__ as bench
-from tests.benchmarks import cut_parts, durable, fleet, learning, single_node
+from tests.benchmarks import durable, fleet, learning, single_node
 from tests.benchmarks.links import box_loop, packet_box
+from tests.benchmarks.parts import cut_parts, shard_parts
 from tests.benchmarks.tuning import fresh_fleets, tuned_fleets
 from tests.benchmarks.tuning.random_fleets import random_fleet
 from tests.layers import ROOT, tree
@@ -173,6 +177,13 @@ def test_the_parts_of_a_cut_model(
     assert found["layer"] == 1
     assert found["ms"]["2"].keys() == {"whole", "forward", "server", "backward"}
     assert found["f16"].keys() == {"0", "1"} and found["f16"]["0"]["largest"]["device"] < 0.1
+
+
+def test_the_parts_of_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"ROUNDS": 1, "EXCHANGES": 2}.items():
+        monkeypatch.setattr(shard_parts, name, value)
+    whole = MODELS["digits-mlp"].layout
+    assert min(shard_parts.seconds(TopK(Fraction(0.01)), part) for part in (whole, whole)) > 0
 
 
 @pytest.mark.slow

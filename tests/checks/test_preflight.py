@@ -201,6 +201,7 @@ PROVOKED: dict[str, Provoked] = {
     "measures_in_virtual_time": Provoked(
         "containers keep no trajectory", ("measure={momentum: {steps: 50, examples: 20}}",)
     ),
+    "one_server": Provoked("containers have one server", ("server.shards=2",)),
     "missing_imports": Provoked(
         "which containers lack", given=_own_plugin("import pandas\n" + BARE, "synchronization")
     ),

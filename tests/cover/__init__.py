@@ -50,6 +50,8 @@ LIBRARY = {
 """Keys of a group of devices, and the names of shipped profiles."""
 LINK_KEYS = tuple(field.name for field in fields(Side))
 
+SHARDS = "server shards"
+
 PARTS = frozenset(
     [
         *(f"{key} {kind.kind}" for key, family in FAMILIES.items() for kind in get_args(family)),
@@ -61,6 +63,7 @@ PARTS = frozenset(
         *(f"fault {kind}" for kind in FAULTS),
         *(f"link key {key}" for key in LINK_KEYS),
         *(f"trace {kind}" for kind in FORMATS),
+        SHARDS,
     ]
 )
 """All parts: a new plugin, preset, profile or key of a link is one of them by itself."""
@@ -118,6 +121,8 @@ def parts(text: str) -> Iterator[str]:
         yield f"{key} {training['codec'].get(key)}"
     for key in NAMED:
         yield f"{key} {training.get(key) or written['training'].get(key)}"
+    if scenario.server.shards > 1:
+        yield SHARDS
     for group in written["devices"]:
         for key in LIBRARY:
             yield from (f"{key} {name}" for name in _names(group.get(key)))

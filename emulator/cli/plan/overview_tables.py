@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from ...core.sharding.server_shards import balanced_shards
 from ...costs.compute_groups import compute_groups, dealt_batches
 from ...costs.computing_times import known_time
 from ...costs.cut_traffic import CutTraffic
@@ -71,7 +72,7 @@ def print_overview(
     """
     out = console()
     out.print(Text(plan.name, "bold"), *_training(scenario), sep="\n")
-    out.print(f"server: {_link(plan.server)}\n")
+    out.print(f"server: {_link(plan.server)}{_shards(scenario)}\n")
     rows = list(_grouped(plan.devices))
     out.print(_devices(counted(len(plan.devices), "device"), rows), _more(rows))
     if plan.bottlenecks:
@@ -97,6 +98,19 @@ def print_overview(
     if not chosen.refused and not chosen.warned:
         slower = ", perhaps not at full speed: see the note" if chosen.notes else ""
         out.print(Text("ok", "green"), f"this host can carry it{slower}")
+
+
+def _shards(scenario: Scenario) -> str:
+    """Return the layers and the parameters of each shard of the server in words; empty for one."""
+    count, layout = scenario.server.shards, scenario.training.layout
+    if count == 1:
+        return ""
+    shards = balanced_shards(layout, count)
+    held = (
+        f"layers {first}-{last} ({share:.0%})"
+        for (first, last), share in zip(shards.segments, shards.shares(layout), strict=True)
+    )
+    return f", of each of {count} shards: {', '.join(held)} of the parameters"
 
 
 def _training(scenario: Scenario) -> Iterable[str]:

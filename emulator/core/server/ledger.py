@@ -56,7 +56,10 @@ class Arrival(Held, msgspec.Struct, frozen=True, eq=False):
     """The push, or the last piece of one that came in pieces."""
     gradient: Gradient
     earlier: tuple[UpdateSegment, ...] = ()
-    """The pieces before the last, in the order of arrival."""
+    """The pieces before the last, in the order of arrival; of a server with shards, the other
+    parts."""
+    skew: float | None = None
+    """Seconds between the arrivals of the first and the last part, at a server with shards."""
 
 
 class UnsentAnswer(NamedTuple):
@@ -213,6 +216,7 @@ class Ledger(Stateful):
                 segments=1 + len(arrival.earlier),
                 group=group,
                 again=again,
+                skew=None if arrival.skew is None else microseconds(arrival.skew),
             )
         )
 

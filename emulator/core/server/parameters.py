@@ -169,10 +169,19 @@ class JoinedState:
 
     def optimizer_state(self) -> OptimizerState:
         """Return the state of both parts' optimizer; its counts are those of the devices' part."""
-        kind, own = self._devices.optimizer_state()
-        theirs = self._server.optimizer_state().arrays
-        joined = {
-            name: np.concatenate([array, theirs[name]]) if array.dtype == np.float32 else array
-            for name, array in own.items()
-        }
-        return OptimizerState(kind, joined)
+        return joined_optimizer_states(
+            [self._devices.optimizer_state(), self._server.optimizer_state()]
+        )
+
+
+def joined_optimizer_states(parts: Sequence[OptimizerState]) -> OptimizerState:
+    """Return the state of an optimizer over the parameters of all `parts`, one part behind the
+    other; its counts are those of the first part."""
+    kind, first = parts[0]
+    joined = {
+        name: np.concatenate([part.arrays[name] for part in parts])
+        if array.dtype == np.float32
+        else array
+        for name, array in first.items()
+    }
+    return OptimizerState(kind, joined)

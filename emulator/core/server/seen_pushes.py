@@ -38,7 +38,7 @@ class SeenPushes:
             return False
         node, ticket, piece = key
         last, pieces = self._last.get(node, (-1, set()))
-        return ticket < last or (ticket == last and (piece in pieces or 1 in pieces))
+        return ticket < last or (ticket == last and piece in pieces)
 
     def refused(self, message: Message) -> None:
         """Forget the pieces of the update of which the server refused `message`, a piece.
@@ -63,10 +63,7 @@ class SeenPushes:
 
 
 def _key(message: Message) -> tuple[str, int, int] | None:
-    """Return node, ticket and first layer of a push that has a ticket; None for other messages.
-
-    A whole update has layer 1, as the last piece of an update has.
-    """
+    """Return node, ticket and first layer of a push that has a ticket; None for other messages."""
     match message:
         case Update(node=node, ticket=int(ticket)):
             return node, ticket, 1

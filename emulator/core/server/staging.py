@@ -50,8 +50,7 @@ class Staging(Stateful):
     def __init__(self, codec: Codec, layout: Layout) -> None:
         """`codec` decodes each piece as an update of a model that has the piece's layers alone."""
         self._codec, self._layout = codec, layout
-        # a codec with made-up gradients joins them without copies of large models
-        self._join: Callable[[Parts], Gradient] = getattr(codec, "joined", merged)
+        self._join = joiner(codec)
         self._exchanges: dict[str, _Exchange] = {}  # by node
 
     def begin(self, node: str, ticket: int, now: float) -> Times:
@@ -117,6 +116,15 @@ class Staging(Stateful):
         if last != expected or not 1 <= first <= last:
             raise WireError(f"layers {first} to {last}, expected layers up to {expected}")
         return self._codec.decode(piece.frames, self._layout.part(piece.segment))
+
+
+def joiner(codec: Codec) -> Callable[[Parts], Gradient]:
+    """Return the function that joins decoded segments, as `merged` does.
+
+    A codec with made-up gradients joins them without copies of large models.
+    """
+    join: Callable[[Parts], Gradient] = getattr(codec, "joined", merged)
+    return join
 
 
 def merged(parts: Parts) -> Gradient:

@@ -11,6 +11,8 @@ from ...pulls import Pulls
 from ...synchronization.base import LeftOut, LeftOutCount, Meeting, Patient, Synchronizer
 from ...vectors import Gradient, Vector
 from ..cut.cut_exchange import CutExchange, CutStep
+from ..sharding.part_staging import PartStaging
+from ..sharding.server_shards import ServerShards
 from ..wire.messages import (
     Activations,
     CutRequest,
@@ -47,6 +49,8 @@ class ServerParts:
     """Counts the steps of compute groups, by which staleness counts then; None: there are none."""
     cut: CutExchange | None = None
     """Takes the activations of devices whose model is cut."""
+    shards: ServerShards | None = None
+    """The shards of the server; None: it has none."""
 
 
 class WorkerExchanges(Stateful):
@@ -69,9 +73,9 @@ class WorkerExchanges(Stateful):
         """With `by_name` the updates of a step are summed in the order of the workers' names."""
         self._parameters, self._codec, self._layout = parameters, parts.codec, parts.layout
         self._synchronizer, self._ledger = parts.synchronizer, ledger
-        self._replies = PullReplies(parameters, parts.pulls, parts.layout)
+        self._replies = PullReplies(parameters, parts.pulls, parts.layout, parts.shards)
         self._pulled = PulledVersions()
-        self._staging = Staging(parts.codec, parts.layout)
+        self._staging = _staging(parts)
         self._groups, self._cut, self._by_name = parts.groups, parts.cut, by_name
         synchronizer, cut = parts.synchronizer, parts.cut
         self._patient = synchronizer if isinstance(synchronizer, Patient) else None
@@ -271,6 +275,12 @@ class WorkerExchanges(Stateful):
         return [*step.replies, *step.dismissed]
 
 
+def _staging(parts: ServerParts) -> Staging | PartStaging:
+    if parts.shards is None:
+        return Staging(parts.codec, parts.layout)
+    return PartStaging(parts.codec, parts.layout, parts.shards)
+
+
 def earliest(*times: float | None) -> float | None:
     """Return the least of `times`, None if all are None. Drivers ask after each message."""
     first: float | None = None
@@ -289,9 +299,16 @@ class PullReplies(Stateful):
 
     STATE = ("_pulls",)
 
-    def __init__(self, parameters: State, pulls: Pulls, layout: Layout) -> None:
-        """`pulls` encodes the models of workers."""
+    def __init__(
+        self,
+        parameters: State,
+        pulls: Pulls,
+        layout: Layout,
+        shards: ServerShards | None = None,
+    ) -> None:
+        """`pulls` encodes the models of workers, which pull a part at each of the `shards`."""
         self._parameters, self._pulls, self._layout = parameters, pulls, layout
+        self._shards = shards
 
     def changed(self, gradients: Sequence[Gradient]) -> None:
         """Record that `gradients` made a step of the model."""
@@ -309,6 +326,8 @@ class PullReplies(Stateful):
         """
         if pull.held is not None and pull.held > self._parameters.version:
             raise WireError(f"{pull.node} cannot hold version {pull.held}")
+        if self._shards and pull.segments != self._shards.segments:
+            raise WireError(f"{pull.node} pulls other layers than those of the server's shards")
         if not pull.segments:
             return
         behind, layers = 0, len(self._layout.layers)
@@ -326,8 +345,9 @@ class PullReplies(Stateful):
             return ModelReply(pull.ticket, self._parameters.version, self._parameters.snapshot())
         return Patch(pull.ticket, self._parameters.version, coded.base, coded.frames)
 
-    def pieces(self, pull: Pull, times: Times) -> list[PullReply]:
-        """Return a piece for each segment of `pull`, in order; the first carries `times`."""
+    def pieces(self, pull: Pull, times: Times | None) -> list[PullReply]:
+        """Return a piece for each segment of `pull`, in order; the first carries `times`, if there
+        are any."""
         carried = [times, *[None] * (len(pull.segments) - 1)]
         return [self._piece(pull, *piece) for piece in zip(pull.segments, carried, strict=True)]
 

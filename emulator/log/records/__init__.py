@@ -113,6 +113,9 @@ class UpdateRecord(LogRecord, tag="update"):
     again: bool = False
     """Whether the push waited in the state with which the server came back, and a lost update has
     it already: then its bytes are in that record, and the four parts here are 0."""
+    skew: Time | None = None
+    """Seconds between the arrivals of the first and of the last part of the push at the shards of
+    the server (`server.shards`); absent without shards."""
 
 
 class CompressionRecord(LogRecord, tag="compression"):
@@ -268,7 +271,8 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """A sample of the byte counters of a node's network interface, about each second."""
 
     node: str
-    """Node of the interface: a device, `server`, `evaluator` or a bottleneck."""
+    """Node of the interface: a device, `server`, `evaluator` or a bottleneck. With `server.shards`
+    also `server_1`, `server_2` and so on, whose bytes are those of `server` together."""
     rx: Size
     """Bytes received since the interface exists, and before the run was resumed; of a bottleneck
     those to its members."""

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 
 from ...core.server.parameter_server import Chore, ParameterServer
 from ...core.survivors import SETTLE, Survivors
@@ -16,7 +17,7 @@ from ...scenario import Scenario
 from ...scenario.sections.server_section import planned as planned_durability
 from ...scenario.timeouts import slowest_exchange
 from ...world import verbs
-from ...world.roles import SERVER
+from ...world.roles import SERVER, shard_name
 from ...world.verbs import Action
 from .clock import Alarms, Heap
 from .cut_times import ServerPasses
@@ -24,10 +25,10 @@ from .device.device_faults import Batteries, DeviceFaults, DeviceMemory, DeviceP
 from .device.processor import Surroundings
 from .device.virtual_device import VirtualDevice
 from .fleet import Fleet
-from .links.network import LinkPlayer, build_links
+from .links.network import GroupLinks, InterfaceBytes, LinkPlayer, build_links
 from .server.channel import Channel, Garbling
 from .server.virtual_crashes import VirtualCrashes
-from .server.virtual_server import ServerProcessor, VirtualServer
+from .server.virtual_server import VirtualServer, processors
 from .workers import Workers
 
 SLICE = 500
@@ -51,11 +52,15 @@ class TrafficMeter:
         log: RunLog,
         zero: float,
         behind: Mapping[str, str],
+        links: Sequence[GroupLinks] = (),
     ) -> None:
         """Sample `nodes` from the driver's time `zero` on, at which the run began.
 
-        `behind` names the bottleneck of each device that is behind one.
+        `behind` names the bottleneck of each device that is behind one. `links` has the links of
+        the evaluator and of each group of devices, of a server with shards, each of which is
+        sampled, too.
         """
+        self._links = links
         self._nodes, self._log, self._zero, self._behind = tuple(nodes), log, zero, behind
         self._interval = max(1.0, len(self._nodes) / SAMPLES)  # seconds between two samples
         self._due = zero
@@ -84,6 +89,11 @@ class TrafficMeter:
         for name, (down, up) in shared.items():
             self._log.write(TrafficRecord(now, name, rx=down, tx=up))
         self._log.write(TrafficRecord(now, SERVER, rx=received, tx=sent))
+        groups = [each.count_by_shard() for each in self._links]
+        # the evaluator's links lead to the first shard alone
+        for number, counts in enumerate(zip_longest(*groups, fillvalue=InterfaceBytes(0, 0))):
+            rx, tx = (sum(part) for part in zip(*counts, strict=True))
+            self._log.write(TrafficRecord(now, shard_name(number), rx=rx, tx=tx))
 
 
 class VirtualRuntime:
@@ -124,16 +134,17 @@ class VirtualRuntime:
             form=form,
             patches=patches,
             garbling=Garbling(scenario.seed, sized=sized) if form.checked else None,
+            shards=workers.shards,
         )
-        processor = ServerProcessor(scenario.virtual.serve, scenario.seed)
         self._endpoint = VirtualServer(
             server,
             clock,
             channel,
             self.fleet.nodes,
-            processor,
+            processors(scenario, workers.shards),
             form=form,
             passes=passes,
+            shards=workers.shards,
         )
         self._crashes: VirtualCrashes | None = None
         if durability is not None:
@@ -173,7 +184,11 @@ class VirtualRuntime:
         batteries.install(scenario, self.fleet.nodes)
         self._link_player.begin(self._zero)
         behind = {name: each.name for name, each in scenario.bottleneck_of.items()}
-        self._meter = TrafficMeter(self.fleet.nodes.values(), self._log, self._zero, behind)
+        nodes = self.fleet.nodes.values()
+        links: dict[int, GroupLinks] = {}  # by identity: devices of a group share an object
+        if scenario.server.shards > 1:
+            links = {id(node.links): node.links for node in nodes}
+        self._meter = TrafficMeter(nodes, self._log, self._zero, behind, tuple(links.values()))
         self._do(self._meter)
         for chore in (*self._chores, *([self._crashes] if self._crashes else ())):
             self._plan(chore)

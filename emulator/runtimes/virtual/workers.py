@@ -8,6 +8,7 @@ from ...core.cut.cut_worker import ActivationCoder, cut_worker
 from ...core.plan import WorkerPlan
 from ...core.scheduling.scheduler import Scheduler
 from ...core.worker.layered_worker import layered_worker
+from ...core.worker.sharded_worker import sharded_worker
 from ...core.worker.worker import worker
 from ...costs.exchange import update_sizes
 from ...costs.layer_costs import device_costs
@@ -54,6 +55,8 @@ class Workers:
         self._measures = scenario.measure is not None and scenario.measure.compression is not None
         self._layout: Layout = scenario.training.layout
         self._assembly, self._encoder = WorkerAssembly(plan, self._layout), HandleEncoder()
+        self.shards = self._assembly.shards
+        """The shards of the server; None: it has none."""
         if self._assembly.segmented:
             push = update_sizes(scenario.training.codec, self._layout)
             self._priors = device_costs(scenario, self._layout, push)
@@ -80,6 +83,9 @@ class Workers:
             device.passes = Passes(self._times, scheduler)
             pieces = SegmentHandleEncoder(), self._layout, timeout, PrefetchedSegment
             device.begin(layered_worker(name, incarnation, scheduler, *pieces))
+        elif self.shards is not None:
+            model = self.shards, self._layout, timeout, PrefetchedSegment, device.joined
+            device.begin(sharded_worker(name, incarnation, SegmentHandleEncoder(), *model))
         else:
             encoder = self._metered(name) if self._measures else self._encoder
             device.begin(worker(name, incarnation, encoder, size, timeout, PrefetchedReply))

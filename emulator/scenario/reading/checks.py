@@ -27,6 +27,7 @@ from .document import Document
 from .fault_checks import check_faults
 from .link_checks import check_bottlenecks
 from .plugin_files import readable
+from .shard_checks import check_shards
 from .training_checks import (
     CODEC,
     SYNCHRONIZATION,
@@ -48,6 +49,7 @@ def check(document: Document) -> None:
     _feedback_fits(document)
     _schedule_fits(document)
     check_cut(document)
+    check_shards(document)
     _table_holds(document)
     check_measure(document)
     _shares_fit(document)

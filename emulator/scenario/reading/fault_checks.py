@@ -86,12 +86,19 @@ def _state_is_whole(document: Document, address: Address) -> None:
     training = document.at(("training",))
     if not isinstance(training, dict):
         return
+    if _several(document.at(("server", "shards"))):
+        message = "the state is kept of devices that push to one server only: leave it out"
+        document.complain(address, f"{message}, or server.shards")
     schedule, cut = training.get("schedule"), training.get("fully_connected")
     word = schedule.get("kind") if isinstance(schedule, dict) else schedule
     if cut is not None or word not in (None, Sequential.kind):
         key = "schedule" if cut is None else "fully_connected"
         message = "the state is kept of devices that pull and push whole models only: leave it out"
         document.complain(address, f"{message}, or training.{key}")
+
+
+def _several(shards: Any) -> bool:
+    return isinstance(shards, int) and shards > 1
 
 
 def _targets_exist(document: Document, address: Address, nodes: Any, known: list[str]) -> None:

@@ -101,6 +101,9 @@ class ServerSection(Section):
     quarantine: QuarantineSection | None = None
     """Quarantine of devices whose messages are refused again and again. Without `quarantine` every
     message is looked at."""
+    shards: Annotated[int, Field(ge=1)] = 1
+    """Number of servers over which the layers of the model are cut, each with the `link` and a
+    processor of its own. A device pulls and pushes a part at each."""
     encrypt: bool = False
     """Encryption: with `true`, ZeroMQ's CURVE encrypts all traffic, which costs about 3 ms of a
     core for each exchange of a push and a pull."""

@@ -51,6 +51,15 @@ def test_what_delays_packets_is_said(
     assert "delay, jitter or loss" not in alone and "a rate alone" not in said
 
 
+def test_the_shards_of_the_server_are_shown(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    result = emulate("check", scenario(tmp_path), "--on", "virtual", "--set", "server.shards=2")
+    assert result.code == 0
+    words = "server: unshaped, of each of 2 shards: layers 1-1 (48%), layers 2-3 (52%)"
+    assert words in " ".join(result.out.split())
+    assert "refused in containers: server.shards: containers have one server" in result.out
+    assert "shards" not in emulate("check", scenario(tmp_path), "--on", "virtual").out
+
+
 def test_names_are_shown_as_they_are_written(emulate: Emulate, tmp_path: Path, data: None) -> None:
     file = scenario(
         tmp_path,

@@ -6,7 +6,7 @@ way; once all wait it jumps to the server's deadline.
 
 import io
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
@@ -15,9 +15,19 @@ import numpy as np
 
 from emulator.chance import stream
 from emulator.codecs import AnyCodec, Dense, EncoderContext, SegmentEncoder, encoder
-from emulator.core.server.parameters import Parameters
-from emulator.core.wire.messages import Message, ModelReply, ModelSegment, Update, UpdateSegment
+from emulator.core.server.parameters import Parameters, State
+from emulator.core.sharding.part_staging import GatheredRequests
+from emulator.core.sharding.server_shards import balanced_shards
+from emulator.core.sharding.sharded_state import ShardedState
+from emulator.core.wire.messages import (
+    Message,
+    ModelReply,
+    ModelSegment,
+    Update,
+    UpdateSegment,
+)
 from emulator.core.worker.layered_worker import layered_worker
+from emulator.core.worker.sharded_worker import sharded_worker
 from emulator.core.worker.worker import (
     Await,
     Backward,
@@ -29,17 +39,18 @@ from emulator.core.worker.worker import (
     worker,
 )
 from emulator.errors import WireError
-from emulator.layout import Layout, Variable
+from emulator.layout import Layout, Segment, Variable
 from emulator.learning.learners.batches import Batches, descend, draw
 from emulator.log.lines import RunLog
 from emulator.modulation import AnyModulation, Constant
 from emulator.optimizers import SGD, AnyOptimizer
 from emulator.schedules import Cuts
 from emulator.synchronization import AnySynchronization, local_training
-from emulator.vectors import Vector
+from emulator.vectors import Frames, Vector
 from emulator.world.stop_conditions import Stop
 from tests.fakes.core.made_server import made_server
 from tests.fakes.core.random_moves import RandomMoves
+from tests.fakes.core.shard_queues import ShardQueues
 
 SIZE = 12
 LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))
@@ -86,8 +97,8 @@ class Observer(Protocol):
 @dataclass
 class Device:
     coroutine: NodeCoroutine[ModelReply] | NodeCoroutine[ModelSegment]
-    inbox: deque[Message] = field(default_factory=deque)
-    outbox: deque[Message] = field(default_factory=deque)
+    inbox: deque[Message] | ShardQueues = field(default_factory=deque)
+    outbox: deque[Message] | ShardQueues = field(default_factory=deque)
     work: Vector | ModelSegment | Backward | None = None
     listens: bool = False
     pieces: list[ModelSegment] = field(default_factory=list)
@@ -112,12 +123,16 @@ class Fleet(RandomMoves):
         seed: int = 0,
         observe: Observer = lambda event, node: None,
         cuts: Callable[[], Cuts] | None = None,
+        shards: int = 0,
     ) -> None:
         """A `batch_size` of None means all examples of a device.
 
-        `cuts` returns the next iteration's; without it, models and updates travel whole.
+        `cuts` returns the next iteration's; without it, models and updates travel whole, or in a
+        part to each of the `shards`, if there are any.
         """
-        self.cuts, self.layout = cuts, LAYERS if cuts else LAYOUT
+        self.cuts, self.layout = cuts, LAYERS if cuts or shards else LAYOUT
+        self.shards = balanced_shards(LAYERS, shards) if shards else None
+        self.gathered = GatheredRequests(self.shards) if self.shards else None
         self.dice, self.now, self.observe = Random(seed), 0.0, observe
         self.data = {node: Squares(node, count) for node, count in examples.items()}
         self.batches = {
@@ -126,11 +141,21 @@ class Fleet(RandomMoves):
         }
         self.local, self.codec = local_training(synchronization, RATE), codec or Dense()
         self.log = io.BytesIO()
-        modulator = (modulation or Constant()).start(self.layout)
-        initial = np.zeros(SIZE, np.float32)
+        whole = (1, len(self.layout.layers))
+        parts = [
+            Parameters(
+                np.zeros(layout.size, np.float32),
+                RATE,
+                (modulation or Constant()).start(layout),
+                optimizer=optimizer or SGD(),
+            )
+            for layout in map(self.layout.part, self.shards.segments if self.shards else [whole])
+        ]
+        state: State = ShardedState(parts) if self.shards else parts[0]
         self.server = made_server(
-            Parameters(initial, RATE, modulator, optimizer=optimizer or SGD()),
+            state,
             layout=self.layout,
+            shards=self.shards,
             codec=self.codec,
             synchronizer=synchronization.start(frozenset(examples), seed, examples),
             workers=examples,
@@ -149,10 +174,17 @@ class Fleet(RandomMoves):
 
     def boot(self, node: str, incarnation: int) -> None:
         place = EncoderContext(self.layout, stream(f"codec/{node}/{incarnation}"))
-        self.devices[node] = Device(self._coroutine(node, incarnation, place))
+        device = self.devices[node] = Device(self._coroutine(node, incarnation, place))
+        if self.shards:
+            device.inbox = ShardQueues(self.shards, self.dice, out=False)
+            device.outbox = ShardQueues(self.shards, self.dice, out=True)
         self.live(node, None)
 
     def _coroutine(self, node: str, incarnation: int, place: EncoderContext) -> Any:
+        if self.shards:
+            parts = _PartsEncoder(SegmentEncoder(self.codec, place), LAYERS)
+            given = parts, self.shards, LAYERS, 1e9, ModelSegment, joined
+            return sharded_worker(node, incarnation, *given)
         if self.cuts is None:
             coder = encoder(self.codec, place, False)
             return worker(node, incarnation, coder, SIZE, 1e9, ModelReply)
@@ -190,12 +222,19 @@ class Fleet(RandomMoves):
         return descend(self.data[node].gradient, theta, batches, self.local.rate)
 
     def serve(self, node: str, message: Any) -> None:
+        if self.gathered:
+            message, shard = message
+            if not self.gathered.complete(message, shard):
+                return
         try:
             replies = self.server.receive(message, self.now)
         except WireError as error:
             assert self.cuts and "expected layers" in str(error)
             return  # a piece was lost with its connection
-        if isinstance(message, Update) or _completes(message):
+        if self.shards:
+            if isinstance(message, UpdateSegment):
+                self.observe("part", node)
+        elif isinstance(message, Update) or _completes(message):
             self.observe("update", node)
         self._deliver(replies)
 
@@ -232,6 +271,23 @@ class Fleet(RandomMoves):
                         return
         except StopIteration:
             pass
+
+
+def joined(parts: Sequence[ModelSegment]) -> ModelReply:
+    """Return the model of the `parts` of all shards."""
+    theta = np.concatenate([part.theta for part in parts])
+    return ModelReply(parts[0].ticket, parts[0].version, theta)
+
+
+@dataclass
+class _PartsEncoder:
+    """Encodes the segments of a whole gradient."""
+
+    encoder: SegmentEncoder
+    layout: Layout
+
+    def encode(self, segment: Segment, gradient: Vector) -> Frames:
+        return self.encoder.encode(segment, gradient[self.layout.place(segment)])
 
 
 def _completes(message: Message) -> bool:

@@ -50,7 +50,19 @@ def scenario(seed: int) -> str:
     if dice.random() < 0.3:
         drawn["tcp"] = {"congestion": dice.choice(["cubic", "bbr", "reno"])}
     virtual["tcp"] = dice.random() < 0.8
+    if _may_have_shards(drawn) and dice.random() < 0.5:
+        drawn["server"]["shards"] = dice.choice([2, 3])
     return "\n".join(f"{key}: {json.dumps(value)}" for key, value in drawn.items()) + "\n"
+
+
+def _may_have_shards(drawn: dict[str, Any]) -> bool:
+    """Return whether shards of the server go together with the other parts."""
+    training = drawn["training"]
+    return (
+        not ("fully_connected" in training or "bottlenecks" in drawn)
+        and training.get("schedule", "sequential") == "sequential"
+        and not any("keeps" in fault for fault in drawn.get("faults", ()))
+    )
 
 
 def _shared(dice: Random) -> dict[str, Any]:

@@ -178,7 +178,7 @@ class Iteration:
             self.clock,
             self.channel,
             {NAME: self.device},
-            processor,
+            [processor],
         )
         self.learner = RawPieces(self.layout)
         self.observed = Observed(self.cuts)

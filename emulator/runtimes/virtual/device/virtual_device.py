@@ -5,6 +5,7 @@ for a message holds little more than its coroutine: a fleet may have a million s
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ....core.wire.messages import Leave, ModelReply, Reply, Request
@@ -148,11 +149,17 @@ class VirtualDevice(Processor):
             # to receive a model takes processor time, while its bytes come in
             work, over = self.reception
             self.quota.spend(now, work * size, over * size)
-        held = True
+        held = not isinstance(model, PrefetchedSegment)
         if self.passes is not None and isinstance(model, PrefetchedSegment):
             held = self.passes.arrived(model, size, now)  # from the last piece on
         if held:
             self.held = model.version
+
+    def joined(self, parts: Sequence[PrefetchedSegment]) -> PrefetchedReply:
+        """Hold the model of the `parts`, all of which have arrived from the server's shards."""
+        ticket, version, handle = parts[0].ticket, parts[0].version, parts[0].handle
+        self.held = version
+        return PrefetchedReply(ticket, version, handle)
 
     def renew(self) -> None:
         """Go on with a new connection. An answer awaited on the old connection never comes."""

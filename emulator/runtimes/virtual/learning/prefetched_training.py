@@ -72,7 +72,8 @@ class PrefetchedTraining:
         self._measure_every = measure_every
         self._split, self._plan, self._layout = split, plan, held_layout(plan, layout)
         self._assembly = WorkerAssembly(plan, layout)
-        self._segmented = self._assembly.segmented
+        self._shards = self._assembly.shards
+        self._segmented = self._assembly.segmented or self._shards is not None
         self._pool = Pool(tools)
 
     def learner(
@@ -96,7 +97,8 @@ class PrefetchedTraining:
         if self._plan.cut is not None:
             return CutPrefetcher(self._pool, examples, batches, coding)
         source = GradientSource(examples, batches, self._plan.local)
-        return DevicePrefetcher(self._pool, source, coding, keeper)
+        parts = self._shards.segments[::-1] if self._shards else (None,)
+        return DevicePrefetcher(self._pool, source, coding, keeper, parts)
 
     def evaluate(self, theta: Vector) -> Evaluation:
         test = self._split.data.test

@@ -10,7 +10,7 @@ activations are determined as soon as the server sends the device's part, and th
 as the server answers the activations.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -135,9 +135,15 @@ class DevicePrefetcher:
         source: GradientSource,
         coding: GradientCoding,
         keeper: Keeper | None = None,
+        parts: Sequence[Segment | None] = (None,),
     ) -> None:
-        """Go on from the state in `keeper`, and keep the device's state there after each push."""
+        """Go on from the state in `keeper`, and keep the device's state there after each push.
+
+        `parts` are the segments in which a gradient is encoded that is computed whole, in this
+        order; None: the whole gradient.
+        """
         self._pool, self._source, self._coding, self._keeper = pool, source, coding, keeper
+        self._parts = parts
         if keeper is not None and keeper.state is not None:
             go_on(self._whole_encoder, source.batches, keeper.state)
 
@@ -150,7 +156,9 @@ class DevicePrefetcher:
                 return coding.encoded(gradient), loss
 
             return _EncodedAtOnce(theta.size, steps, self._pool.submit(find_and_encode))
-        return _EncodedWhenBegun(theta.size, steps, self._pool, find, coding.begin, self._pushed())
+        return _EncodedWhenBegun(
+            theta.size, steps, self._pool, find, coding.begin, self._pushed(), self._parts
+        )
 
     def _pushed(self) -> Callable[[], None] | None:
         """Return the function to call once the gradient of the last mini-batch is pushed."""
@@ -197,7 +205,7 @@ class _EncodedWhenBegun:
     in their order, however many threads there are.
     """
 
-    __slots__ = ("_begin", "_pieces", "_pool", "_pushed", "_result", "size", "steps")
+    __slots__ = ("_begin", "_parts", "_pieces", "_pool", "_pushed", "_result", "size", "steps")
 
     def __init__(
         self,
@@ -207,19 +215,27 @@ class _EncodedWhenBegun:
         find: GradientJob,
         begin: Callable[[Segment | None], Callable[[Vector], Encoded]],
         pushed: Callable[[], None] | None,
+        parts: Sequence[Segment | None],
     ) -> None:
         """`begin` returns the function that encodes a segment, once the device computes it.
 
-        `pushed` is called when the frames are taken for the push.
+        `pushed` is called when the frames are taken for the push. `parts` are the segments to
+        encode of a gradient that the device computes whole.
         """
+        self._parts = parts
         self.size, self.steps = size, steps
         self._pool, self._begin, self._pushed = pool, begin, pushed
         self._result = pool.submit(find)
-        self._pieces: dict[Segment | None, Job[Encoded]] = {}
+        self._pieces: dict[Segment | None, Job[dict[Segment | None, Encoded]]] = {}
 
     def begin(self, segment: Segment | None = None) -> None:
-        result, encode = self._result, self._begin(segment)
-        self._pieces[segment] = self._pool.submit(lambda tools: encode(result.awaited()[0]))
+        parts = self._parts if segment is None else (segment,)
+        result, encoders = self._result, [(part, self._begin(part)) for part in parts]
+        # one job for all: the encoder has to meet the parts in their order
+        job = self._pool.submit(
+            lambda tools: {part: encode(result.awaited()[0]) for part, encode in encoders}
+        )
+        self._pieces.update(dict.fromkeys(parts, job))
 
     def loss(self) -> float:
         return self._result.result()[1]
@@ -227,7 +243,7 @@ class _EncodedWhenBegun:
     def frames(self, segment: Segment | None = None) -> Frames:
         if segment not in self._pieces:
             raise RuntimeError("frames were asked for before the device began to compute")
-        frames = _encoded_frames(self._pieces.pop(segment).result())
+        frames = _encoded_frames(self._pieces.pop(segment).result()[segment])
         if self._pushed is not None:
             self._pushed()
         return frames

@@ -175,6 +175,10 @@ class LinkGroup:
         busy = self._busy[number]
         return self._carried[number] + (self._progress(busy) if busy else 0)
 
+    def carried_by_shard(self) -> list[int]:
+        """Return the bytes of messages carried so far by all links: the server is a single one."""
+        return [sum(map(self.carried, range(len(self._busy))))]
+
     # -- one message -----------------------------------------------------------------------------
 
     def _begin(self, busy: Transmission) -> None:

@@ -17,6 +17,7 @@ from ....world.verbs import Setting
 from ..clock import Heap
 from .bbr import Bbr
 from .link_group import LinkGroup
+from .shard_links import ShardLinks
 from .shared_rates import SharedRates
 from .tcp import ACK, MOST_ACKS, Reno, Tcp
 from .transmission import LinkConstants
@@ -41,8 +42,8 @@ class GroupLinks:
 
     def __init__(
         self,
-        up: LinkGroup,
-        down: LinkGroup,
+        up: LinkGroup | ShardLinks,
+        down: LinkGroup | ShardLinks,
         acknowledged: float,
         link: Link | None = None,
         constants: Callable[[int, Link, Direction], LinkConstants | None] | None = None,
@@ -103,11 +104,19 @@ class GroupLinks:
         return self.up.renew(number)
 
     def count(self, number: int) -> InterfaceBytes:
-        """Return the bytes of frames counted so far at the device's interface.
+        """Return the bytes of frames counted so far at the device's interface."""
+        return self._frames(self.down.carried(number), self.up.carried(number))
+
+    def count_by_shard(self) -> list[InterfaceBytes]:
+        """Return the bytes of frames that the group has caused so far at each shard's interface."""
+        carried = zip(self.up.carried_by_shard(), self.down.carried_by_shard(), strict=True)
+        return [self._frames(received, sent) for received, sent in carried]
+
+    def _frames(self, received: int, sent: int) -> InterfaceBytes:
+        """Return the bytes of frames at an interface with the messages `received` and `sent`.
 
         The acknowledgements of a message flow against it, so each direction adds to both counters.
         """
-        received, sent = self.down.carried(number), self.up.carried(number)
         rx = received * FRAME + sent * self._acknowledged
         tx = sent * FRAME + received * self._acknowledged
         return InterfaceBytes(round(rx), round(tx))
@@ -123,15 +132,19 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
     control = scenario.tcp.congestion if scenario.tcp else USUAL
 
-    def one_way(group: Group, direction: Direction) -> LinkGroup:
+    def one_way(group: Group, direction: Direction) -> LinkGroup | ShardLinks:
         constants = link_constants(link_at(group.link), server, direction, tcp, control)
         seed, names = scenario.seed, group.names
         dice = _kept(lambda number: Random(chance.jitter(seed, names[number], direction)))
         losses = _kept(lambda number: Random(chance.burst_losses(seed, names[number], direction)))
         changes = any(name in changing for name in group.names) if changing else False
+        given = clock, constants, len(names), dice
+        if scenario.server.shards > 1:
+            shards = shared[direction].shards
+            return ShardLinks(*given, shards, changing=changes, losses=losses)
         back = shared[DOWN if direction == UP else UP]
         rates = shared[direction].of(group, back, acknowledged / FRAME)
-        return LinkGroup(clock, constants, len(names), dice, rates, changing=changes, losses=losses)
+        return LinkGroup(*given, rates, changing=changes, losses=losses)
 
     @lru_cache(maxsize=4096)  # a trace has the same links in each round, and on each device
     def constants_of(link: Link, direction: Direction) -> LinkConstants:

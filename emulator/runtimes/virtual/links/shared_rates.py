@@ -11,6 +11,7 @@ from ..clock import Heap
 from .bottleneck_link import BottleneckLink, ServerShare
 from .link_group import SharedRate
 from .server_link import ServerLink
+from .shard_links import SharedShards
 from .tcp import MOST_ACKS
 from .transmission import Transmission
 
@@ -110,6 +111,9 @@ class SharedRates:
         rate = server.net_rate
         self._members = scenario.bottleneck_of
         self._alone = None if rate == math.inf else ServerLink(clock, rate)
+        shards = scenario.server.shards
+        self.shards = SharedShards([ServerLink(clock, rate) for _ in range(shards)], rate)
+        """The links of the server's shards, which no bottleneck is before."""
         share = ServerShare(rate)
         self._rest = BottleneckLink(clock, math.inf, share)
         self._bottlenecks = {

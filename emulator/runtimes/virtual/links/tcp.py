@@ -17,7 +17,7 @@ All functions here are pure: the caller keeps congestion windows and times.
 
 Not modelled:
 
-* connecting; the shares of two connections on one link;
+* connecting;
 * the queue at a bottleneck, and losses when it overflows;
 * the buckets of the server's link and of bottlenecks, 2 ms of their rates;
 * single losses: only their mean cost is, so a short message never has the luck or the misfortune of

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ....core import wire
+from ....core.sharding.server_shards import LEADER, ServerShards
 from ....core.wire.messages import Again, Pull, Request, Score, Update, UpdateSegment
 from ....core.worker.garbled_question_pace import QuestionPace
 from ....core.zmtp import PLAIN, Form
@@ -107,17 +109,20 @@ class Channel:
         form: Form = PLAIN,
         patches: bool,
         garbling: Garbling | None = None,
+        shards: ServerShards | None = None,
     ) -> None:
         """Give a connection up once its device has been silent for `timeout` seconds.
 
         Messages are of the `form`. With `patches` each pull names the version of the model that the
         device holds, so that the server can answer with a patch. With `garbling` faults may flip
-        the bits of messages, which have checksums.
+        the bits of messages, which have checksums. With `shards` a device sends each request to
+        the shards that it is for.
         """
         self._clock, self._timeout = clock, timeout
         self._form = form
         self._patches, self._garbling = patches, garbling
-        self._serve: Callable[[Request], None] = _unconnected
+        self._shards = shards
+        self._serve: Callable[..., None] = _unconnected
         self._refuse: Callable[[VirtualDevice, Request, str], None]
         self._severed: set[str] = set()  # devices that are cut off
         self._frozen: set[str] = set()  # devices that are paused
@@ -129,10 +134,10 @@ class Channel:
 
     def connect(
         self,
-        serve: Callable[[Request], None],
+        serve: Callable[..., None],
         refuse: Callable[[VirtualDevice, Request, str], None],
     ) -> None:
-        """Call `serve` with requests on arrival at the server.
+        """Call `serve` with requests on arrival at the server; with shards, with the shard, too.
 
         `refuse` is called with device, request and reason in place of a request with flipped bits.
         """
@@ -150,15 +155,41 @@ class Channel:
 
     def _send(self, device: VirtualDevice, message: Request) -> int:
         size = wire.size(message, self._form)
-        reason = self._garbling.flip(device, message) if self._garbling else ""
-        if reason:
-            device.links.up.send(device.number, size, self._refuse, device, message, reason)
-        else:
-            device.links.up.send(device.number, size, self._serve, message)
-        return size
+        if self._shards is None:
+            self._transmit(device, message, size, (message,), LEADER)
+            return size
+        shards = self._shards.receivers(message)
+        for shard in shards:
+            self._transmit(device, message, size, (message, shard), shard)
+        return size * len(shards)
 
-    def reply(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
-        """Send `message` of `size` bytes from the server to `incarnation` of `device`.
+    def _transmit(
+        self,
+        device: VirtualDevice,
+        message: Request,
+        size: int,
+        served: tuple[Any, ...],
+        shard: int,
+    ) -> None:
+        """Send `message` to `shard`; on arrival the server is called with `served`."""
+        up, number = device.links.up, device.number
+        reason = self._garbling.flip(device, message) if self._garbling else ""
+        # the evaluator has one link, to the leader
+        way: dict[str, int] = {"shard": shard} if shard != LEADER else {}
+        if reason:
+            up.send(number, size, self._refuse, device, message, reason, **way)
+        else:
+            up.send(number, size, self._serve, *served, **way)
+
+    def reply(
+        self,
+        device: VirtualDevice,
+        incarnation: int,
+        message: Incoming,
+        size: int,
+        shard: int = LEADER,
+    ) -> None:
+        """Send `message` of `size` bytes from a `shard` of the server to `incarnation` of `device`.
 
         A connection does not outlive its incarnation, nor the server's process: nothing is sent if
         either has ended.
@@ -166,7 +197,9 @@ class Channel:
         if incarnation == device.incarnation and not self._down:
             special = self._garbling or isinstance(message, Again)
             hear = self._hear if special else VirtualDevice.hear
-            device.links.down.send(device.number, size, hear, device, incarnation, message, size)
+            arguments = device, incarnation, message, size
+            way: dict[str, int] = {"shard": shard} if shard != LEADER else {}
+            device.links.down.send(device.number, size, hear, *arguments, **way)
 
     def _hear(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
         """Give `message` to `device`, which asks again if it is told to or if bits were flipped."""
@@ -294,5 +327,5 @@ class Channel:
             device.links.mend(device.number)
 
 
-def _unconnected(message: Request) -> None:
+def _unconnected(*request: Any) -> None:
     raise RuntimeError("the channel is not connected to a server")

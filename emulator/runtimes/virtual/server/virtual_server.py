@@ -1,13 +1,15 @@
 """The parameter server in virtual time: messages, timer, and processor."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from .... import chance
 from ....core import wire
 from ....core.server.parameter_server import ParameterServer
 from ....core.server.seen_pushes import SeenPushes
+from ....core.sharding.part_staging import GatheredRequests
+from ....core.sharding.server_shards import LEADER, ServerShards
 from ....core.wire.messages import (
     Again,
     ModelReply,
@@ -23,8 +25,9 @@ from ....core.wire.messages import (
 )
 from ....core.zmtp import PLAIN, Form
 from ....errors import WireError
+from ....scenario import Scenario
 from ....world.laws import Law
-from ....world.roles import SERVER
+from ....world.roles import SERVER, shard_name
 from ..clock import Heap
 from ..cut_times import ServerPasses
 from ..device.virtual_device import Incoming, VirtualDevice
@@ -38,18 +41,24 @@ class ServerProcessor:
     An update changes the model at the moment of arrival. Its time in the queue delays answers.
     """
 
-    __slots__ = ("_dice", "_free", "_law")
+    __slots__ = ("_dice", "_free", "_law", "_share")
 
-    def __init__(self, law: Law | None, seed: int) -> None:
-        """Draw the duration of an update from `law`, in seconds; None means no time at all."""
-        self._law = law
-        self._dice = Random(chance.work(seed, SERVER))
+    def __init__(
+        self, law: Law | None, seed: int, *, name: str = SERVER, share: float = 1.0
+    ) -> None:
+        """Draw the duration of an update from `law`, in seconds; None means no time at all.
+
+        `name` is the server's, among its shards, on which the draws depend; its part of an update
+        takes `share` of a draw.
+        """
+        self._law, self._share = law, share
+        self._dice = Random(chance.work(seed, name))
         self._free = 0.0  # when the last update in the queue will be done
 
     def take(self, now: float) -> None:
         """Queue an update with arrival time `now`."""
         if self._law is not None:
-            self._free = max(now, self._free) + self._law.draw(self._dice)
+            self._free = max(now, self._free) + self._share * self._law.draw(self._dice)
 
     def restart(self) -> None:
         """Forget the queue: the server's process is a new one."""
@@ -62,6 +71,20 @@ class ServerProcessor:
     def free(self, now: float) -> float:
         """Return the earliest time for an answer: the end of the queue, or `now`."""
         return max(now, self._free)
+
+
+def processors(scenario: Scenario, shards: ServerShards | None) -> list[ServerProcessor]:
+    """Return the processor of the server, or of each of its `shards`.
+
+    The time that a shard takes for its part of an update is proportional to its parameters.
+    """
+    law, seed, layout = scenario.virtual.serve, scenario.seed, scenario.training.layout
+    if shards is None:
+        return [ServerProcessor(law, seed)]
+    return [
+        ServerProcessor(law, seed, name=shard_name(number), share=share)
+        for number, share in enumerate(shards.shares(layout))
+    ]
 
 
 _WHOLE = ModelReply, Patch
@@ -77,17 +100,21 @@ class VirtualServer:
         clock: Heap,
         channel: Channel,
         devices: Mapping[str, VirtualDevice],
-        processor: ServerProcessor,
+        processors: Sequence[ServerProcessor],
         *,
         form: Form = PLAIN,
         passes: ServerPasses | None = None,
+        shards: ServerShards | None = None,
     ) -> None:
-        """`devices` holds every node by name.
+        """`devices` holds every node by name; `processors` has one for each of the `shards`.
 
-        `passes` times the passes through the server's part of a cut model.
+        `passes` times the passes through the server's part of a cut model. The shards tell each
+        other of messages in no time.
         """
         self._server, self._clock, self._channel = server, clock, channel
-        self._devices, self._processor = devices, processor
+        self._devices, self._processors = devices, processors
+        self._shards = shards
+        self._gathered = GatheredRequests(shards) if shards else None
         self._form = form
         self._passes = passes
         self._planned = math.inf  # time of the earliest tick that is planned
@@ -109,13 +136,17 @@ class VirtualServer:
             self._clock.at(due, self._tick)
 
     def die(self) -> None:
-        """End the server's process: messages are lost, and nothing is done."""
+        """End the process of the server, or of all its shards: messages are lost, and nothing is
+        done."""
         self.down = True
 
     def come_back(self) -> None:
         """Start the server's process again, idle."""
         self.down = False
-        self._processor.restart()
+        if self._shards:
+            self._gathered = GatheredRequests(self._shards)  # their connections have ended
+        for processor in self._processors:
+            processor.restart()
         self.arm()
 
     def _tick(self) -> None:
@@ -125,17 +156,22 @@ class VirtualServer:
         self._send(self._server.tick(self._clock.now))
         self.arm()
 
-    def _receive(self, message: Request) -> None:
+    def _receive(self, message: Request, shard: int = LEADER) -> None:
         if self.down or (self.seen and self.seen.repeats(message)):
             return
         now = self._clock.now
-        # an update in pieces is work once its last piece, with layer 1, is there
-        if isinstance(message, Update) or (
-            isinstance(message, UpdateSegment) and message.segment[0] == 1
-        ):
-            self._processor.take(now)
-        self._send(self._take(message, now))
+        if self._is_work(message):
+            self._processors[shard].take(now)
+        if self._gathered is None or self._gathered.complete(message, shard):
+            self._send(self._take(message, now))
         self.arm()
+
+    def _is_work(self, message: Request) -> bool:
+        """Return whether `message` is an update, a part of one at a shard, or the last piece."""
+        if not isinstance(message, UpdateSegment):
+            return isinstance(message, Update)
+        # an update in pieces is work once its last piece, with layer 1, is there
+        return self._shards is not None or message.segment[0] == 1
 
     def _take(self, message: Request, now: float) -> Replies:
         """Take `message` as `ParameterServer.handle` does; a refused piece may come again."""
@@ -166,8 +202,8 @@ class VirtualServer:
         now, channel = self._clock.now, self._channel
         if self._passes:
             for name, reply in replies:
-                self._processor.compute(now, self._passes.seconds(name, reply))
-        free = self._processor.free(now)
+                self._processors[LEADER].compute(now, self._passes.seconds(name, reply))
+        free = [processor.free(now) for processor in self._processors]
         handles: dict[str, GradientHandle] = {}  # of answers in segments, by device
         unsent: Replies = []
         for name, reply in replies:
@@ -176,10 +212,12 @@ class VirtualServer:
                 unsent.append((name, reply))
             elif device.works:
                 answer = self._prefetched(device, reply, handles)
-                if free > now:
-                    self._clock.at(free, channel.reply, device, device.incarnation, answer, size)
+                shard = self._shards.sender(reply) if self._shards else LEADER
+                sent = device, device.incarnation, answer, size, shard
+                if free[shard] > now:
+                    self._clock.at(free[shard], channel.reply, *sent)
                 else:
-                    channel.reply(device, device.incarnation, answer, size)
+                    channel.reply(*sent)
             elif device.coroutine is not None:
                 # the evaluator, which measures the model of this moment: no wait for the processor
                 channel.reply(device, device.incarnation, reply, size)
@@ -211,6 +249,6 @@ class VirtualServer:
         """Return `reply` with `handle` in place of its parameters."""
         place, times = self._server.layout.place(reply.segment), reply.times
         if times is not None:  # the answer leaves when the processor is free
-            times = Times(self._processor.free(self._clock.now), times.arrived)
+            times = Times(self._processors[LEADER].free(self._clock.now), times.arrived)
         size = place.stop - place.start
         return PrefetchedSegment(reply.ticket, reply.version, reply.segment, size, times, handle)

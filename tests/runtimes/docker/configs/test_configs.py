@@ -53,6 +53,7 @@ WORKER_PLAN = {
     "cut": None,
     "noisy": False,
     "form": {"encrypted": False, "checked": False, "durable": False},
+    "shards": 1,
 }
 
 

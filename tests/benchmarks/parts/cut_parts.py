@@ -1,6 +1,6 @@
 """Cost of cutting a model, and the error of activations in float16, on one core.
 
-`python -m tests.benchmarks.cut_parts mnist-cnn [LAYER] [STEPS]`
+`python -m tests.benchmarks.parts.cut_parts mnist-cnn [LAYER] [STEPS]`
 """
 
 import argparse
