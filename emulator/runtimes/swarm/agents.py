@@ -79,7 +79,6 @@ def start(
     with ExitStack() as held:
         held.enter_context(owners.owned(run))
         marks = {RUN: run, LOCK: str(owners.place(run)), ROLE: "agents"}
-        held.callback(lambda: owners.place(run).unlink(missing_ok=True))
         held.callback(remove_service, client, run)
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="emulate-swarm-")))
         tell(f"agents: starting at {', '.join(node.name for node in nodes)}")
@@ -220,7 +219,11 @@ def _container(engine: DockerClient, run: str) -> str:
 
 def remove_service(client: DockerClient, run: str) -> None:
     """Remove the agents of `run` and their secret from the swarm, and wait for their end at the
-    hosts that answer. A refusal raises no error."""
+    hosts that answer.
+
+    A refusal raises no error: what stays is removed by the next command, as its lock, which stays
+    too, says that its starter is dead.
+    """
     label, until = {"label": f"{RUN}={run}"}, time.monotonic() + END
     api: Any = client.api  # which has no types for services
     with suppress(DockerException, requests.RequestException):
@@ -228,6 +231,8 @@ def remove_service(client: DockerClient, run: str) -> None:
             api.remove_service(service["ID"])
         while time.monotonic() < until and (_runs(api, label) or not _secrets_removed(api, label)):
             time.sleep(LOOK)
+        if not api.services(filters=label) and _secrets_removed(api, label):
+            owners.place(run).unlink(missing_ok=True)
 
 
 def _runs(api: Any, label: dict[str, str]) -> bool:

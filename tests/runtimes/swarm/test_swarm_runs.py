@@ -65,12 +65,20 @@ def things(engine: LocalEngine) -> dict[str, list[str]]:
     return {kind: names for kind, names in found.items() if names}
 
 
+def left(engines: LocalEngines) -> list[dict[str, list[str]]]:
+    """Return what the engines have; a swarm's hosts may take a moment to remove what its managers
+    know as ended."""
+    ends = time.monotonic() + 10.0
+    while (found := [*filter(None, map(things, engines.engines))]) and time.monotonic() < ends:
+        time.sleep(0.2)
+    return found
+
+
 @pytest.fixture
 def spotless(engines: LocalEngines) -> Iterator[None]:
     """No engine has anything of a run at the end."""
     yield
-    # a swarm's hosts may take a moment to remove what its managers know as ended
-    until(lambda: not any(map(things, engines.engines)), 10.0)
+    assert left(engines) == []
 
 
 class Command:
@@ -200,7 +208,7 @@ def test_a_host_that_dies_takes_its_devices_with_it(
         until(lambda: "engine-2" in ready(engines.engines[0]))
         cleaned = emulate_there("clean")
     assert cleaned.returncode == 0, cleaned.stderr
-    until(lambda: not any(map(things, engines.engines)), 10.0)
+    assert left(engines) == []
 
 
 def ready(manager: LocalEngine) -> set[str]:
@@ -248,7 +256,7 @@ def test_a_run_goes_on_after_the_server_s_host_has_died(
     versions = emulate_there.latest.records("update")["version"]
     assert [*versions] == [*range(1, 601)]
     assert emulate_there("clean").returncode == 0
-    until(lambda: not any(map(things, engines.engines)), 10.0)
+    assert left(engines) == []
 
 
 def test_what_check_says_of_the_hosts(emulate_there: Command) -> None:
