@@ -36,6 +36,7 @@ from ..docker.engine import owners
 from ..docker.engine.cleanup import LOCK, ROLE, RUN
 from ..docker.engine.client import refusals
 from ..docker.engine.owners import owner_of
+from ..docker.engine.probing import BOOT
 from .agent import FILES, SECRET, SOCKET
 from .nodes import SOCKET_LABEL, Node
 from .remote_host import RemoteHost
@@ -49,6 +50,10 @@ END = 10.0
 LOOK = 0.1
 
 SENDS = "`emulate images --to ENDPOINT` sends it there"
+
+STARTED_ON = "emulate.started_on"
+"""Label with the boot of the machine that started the agents: there, a lock that is gone tells that
+its holder has ended."""
 
 CONDUCTOR = "conductor"
 
@@ -78,7 +83,7 @@ def start(
         raise TypeError("agents are met with keys")
     with ExitStack() as held:
         held.enter_context(owners.owned(run))
-        marks = {RUN: run, LOCK: str(owners.place(run)), ROLE: "agents"}
+        marks = {RUN: run, LOCK: str(owners.place(run)), ROLE: "agents", STARTED_ON: _boot()}
         held.callback(remove_service, client, run)
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="emulate-swarm-")))
         tell(f"agents: starting at {', '.join(node.name for node in nodes)}")
@@ -221,8 +226,7 @@ def remove_service(client: DockerClient, run: str) -> None:
     """Remove the agents of `run` and their secret from the swarm, and wait for their end at the
     hosts that answer.
 
-    A refusal raises no error: what stays is removed by the next command, as its lock, which stays
-    too, says that its starter is dead.
+    A refusal raises no error: the next command removes what stays.
     """
     label, until = {"label": f"{RUN}={run}"}, time.monotonic() + END
     api: Any = client.api  # which has no types for services
@@ -231,8 +235,6 @@ def remove_service(client: DockerClient, run: str) -> None:
             api.remove_service(service["ID"])
         while time.monotonic() < until and (_runs(api, label) or not _secrets_removed(api, label)):
             time.sleep(LOOK)
-        if not api.services(filters=label) and _secrets_removed(api, label):
-            owners.place(run).unlink(missing_ok=True)
 
 
 def _runs(api: Any, label: dict[str, str]) -> bool:
@@ -254,7 +256,18 @@ def remove_dead(client: DockerClient) -> list[str]:
     """Remove the agents that dead processes have left in the swarm; return their ids."""
     api: Any = client.api
     services = api.services(filters={"label": RUN})
-    dead = [owner.run for each in services if (owner := owner_of(each["Spec"]["Labels"])).dead]
+    dead = [marks[RUN] for each in services if _dead(marks := each["Spec"]["Labels"])]
     for run in dead:
         remove_service(client, run)
     return dead
+
+
+def _dead(marks: dict[str, str]) -> bool:
+    """Return whether the starter of agents with these labels is known to be dead."""
+    owner = owner_of(marks)
+    here = marks.get(STARTED_ON) == _boot()
+    return owner.dead or (here and owner.conductor is None)
+
+
+def _boot() -> str:
+    return BOOT.read_text(encoding="utf-8").strip()
