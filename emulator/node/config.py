@@ -13,7 +13,7 @@ from ..core.plan import Plain, Plan, WorkerPlan
 from ..core.scheduling.prior_costs import PriorCosts
 from ..core.zmtp import Heartbeat
 from ..shaping.command import Command
-from ..transport.secrets import AllowList, Secret
+from ..transport.secrets import AllowList, Keys, Secret
 from ..world.emulated_clock import EmulatedClock
 
 PATH = Path("/etc/emulate/node.json")
@@ -191,6 +191,19 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     """Emulated seconds from which the clock of a resumed run goes on."""
 
 
+class RelayRole(msgspec.Struct, frozen=True, tag="relay"):
+    """The configuration of a relay, through which the devices of a host reach the server."""
+
+    guests: Keys
+    """Allow-list of the devices of the host."""
+    connection: ServerAddress
+    """The relay's own connection to the server."""
+    largest: int
+    """Bytes of the largest frame of an honest device."""
+    pieces: int = 1
+    """Messages in which a model may travel."""
+
+
 class GatewayRole(msgspec.Struct, frozen=True, tag="gateway"):
     """The configuration of a bottleneck's gateway, which has nothing but its network."""
 
@@ -202,7 +215,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
     """The node's."""
     user: int
     """Id of the unprivileged user and group that the part runs as."""
-    part: WorkerRole | EvaluatorRole | ServerRole | GatewayRole
+    part: WorkerRole | EvaluatorRole | ServerRole | RelayRole | GatewayRole
     network: Network = Network()
     incarnation: int = 0
     """Boots of the node before the first one of its container."""

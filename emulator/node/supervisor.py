@@ -363,7 +363,7 @@ SERVER, EVALUATOR = 20.0, 60.0
 class Revivals:
     """Counts the recent deaths of a part that can come back.
 
-    A server can if its state is on disk; the evaluator keeps no state that a run needs.
+    A server can if its state is on disk; evaluator and relays keep no state that a run needs.
     """
 
     def __init__(self) -> None:
@@ -377,7 +377,7 @@ class Revivals:
         match part:
             case config.ServerRole() if part.plan.durability is not None:
                 within = SERVER
-            case config.EvaluatorRole():
+            case config.EvaluatorRole() | config.RelayRole():
                 within = EVALUATOR
             case _:
                 return False

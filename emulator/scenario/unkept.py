@@ -172,6 +172,10 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
         ),
     ),
     "ServerSection.quarantine": KEPT,
+    "ServerSection.relay": (
+        ONE_HOST,
+        Unkept("virtual", "virtual time has no hosts between which a relay could stand"),
+    ),
     "ServerSection.shards": KEPT,
     "QuarantineSection.refusals": KEPT,
     "QuarantineSection.within": KEPT,

@@ -20,6 +20,7 @@ from ..core.zmtp import Form, Heartbeat, framed
 from ..errors import WireError
 from ..vectors import Buffer
 from ..world.emulated_clock import UNDILATED, EmulatedClock, WorkPace
+from .relayed_nodes import RelayedNodes
 from .secrets import AllowList, Guests, Keys
 from .sockets import prepare
 from .watch import Watch
@@ -140,6 +141,7 @@ class Router:
         self._context = zmq.Context()
         self._admission = Admission(self._context, guests)
         self._routes: dict[str, bytes] = {}  # from node to its newest connection that has spoken
+        self._relays = RelayedNodes(guests.relays if isinstance(guests, Keys) else {})
         _number_from_anywhere()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
@@ -147,16 +149,17 @@ class Router:
         self._socket.setsockopt(zmq.BACKLOG, 1024)
         prepare(self._socket)
         # libzmq hears of room in a queue when half of the queue has been read
-        room = ANSWERS if pieces == 1 else 2 * (pieces + ANSWERS)
+        most = self._relays.most  # nodes behind one connection
+        room = most * (ANSWERS if pieces == 1 else 2 * (pieces + ANSWERS))
         self._socket.setsockopt(zmq.SNDHWM, room)
-        self._backlog = SendBacklog(ANSWERS * largest) if pieces > 1 else None
+        self._backlog = SendBacklog(most * ANSWERS * largest) if pieces > 1 else None
         # no bound here, see `_probe`: the watch bounds the messages that wait
         self._socket.setsockopt(zmq.RCVHWM, 0)
         _probe(self._socket, heartbeat, clock)
         self._admission.require(self._socket)
         self.form = Form(isinstance(guests, Keys), checked)
         self._longest_question = wire.PARTS if cut else 1
-        self.allowed = 2 * largest
+        self.allowed = 2 * largest * most
         most = len(self._admission.names) + STALE
         silence = clock.real(heartbeat.timeout)
         self._watch = Watch(self._socket, silence, largest=largest, limit=self.allowed, most=most)
@@ -174,6 +177,10 @@ class Router:
         """
         wait = None if timeout is None else max(0, round(self.clock.real(timeout) * 1000))
         return bool(self._watch.refusals or self._socket.poll(wait) or self._watch.refusals)
+
+    def register(self, poller: zmq.Poller) -> None:
+        """Let `poller` wake up for messages. Refusals of the watch wait for the next wake-up."""
+        poller.register(self._socket, zmq.POLLIN)
 
     def receive(self) -> Received | None:
         """Return the next message or refusal; None if nothing has arrived."""
@@ -193,6 +200,9 @@ class Router:
                 raise WireError(self._expel(identity, node, number))
             if not self._is_newest(node, identity.bytes):
                 return Received(node, None)
+            if self._relays.speaks(node):
+                node = self._relays.sender(node, frames.pop(0).bytes if frames else b"")
+                self._routes[node] = identity.bytes
             inner: Sequence[Buffer] = [part.buffer for part in frames]
             if self.form.checked:
                 asked = len(inner) <= self._longest_question + 1  # no flipped bit adds a frame
@@ -231,7 +241,7 @@ class Router:
             part = self._socket.recv(copy=False)
             more, number = part.more, number + 1
             size += framed(len(part), self.form)
-            if number <= wire.PARTS + 1 + self.form.checked:
+            if number <= wire.PARTS + 1 + self.form.checked + self._relays.speaks(node):
                 parts.append(part)
         self._watch.heard(first, node, size)
         return parts, number
@@ -250,8 +260,11 @@ class Router:
         route = self._routes.get(node)
         if route is None:
             return False
-        packed = wire.pack(message)
+        relayed = self._relays.knows(node)
+        packed = wire.pack(self._relays.spared(route, message) if relayed else message)
         frames = [route, *(wire.sealed(packed) if self.form.checked else packed)]
+        if relayed:
+            frames.insert(1, node.encode())
         if self._backlog and self._backlog.full(route):
             return False
         tracked = self._backlog is not None
@@ -265,6 +278,8 @@ class Router:
             if error.errno != zmq.EHOSTUNREACH:
                 raise
             return False
+        if relayed:
+            self._relays.sent(route, message)
         if self._backlog and tracker:
             self._backlog.add(route, tracker, sum(map(len, frames)))
         return True

@@ -5,9 +5,10 @@ host. With `server.encrypt: true` a node uses a key pair (CURVE), which also enc
 """
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
+from msgspec import structs
 
 
 class Token(msgspec.Struct, frozen=True, tag="plain"):
@@ -39,6 +40,8 @@ class Keys(msgspec.Struct, frozen=True, tag="curve"):
 
     private: str
     names: dict[str, str]
+    relays: dict[str, list[str]] = {}
+    """The nodes that each relay may speak for, by the relay's name, which is in `names`, too."""
 
 
 AllowList = Guests | Keys
@@ -61,6 +64,25 @@ def issue(names: Iterable[str], *, encrypt: bool) -> tuple[AllowList, dict[str, 
         name: KeyPair(public, private, server_public) for name, (public, private) in pairs.items()
     }
     return Keys(server_private, {public: name for name, (public, _) in pairs.items()}), by_name
+
+
+def issue_relayed(
+    names: Iterable[str], behind: Mapping[str, list[str]]
+) -> tuple[Keys, dict[str, Secret], dict[str, Keys]]:
+    """Make a key pair for each of `names`; those `behind` a relay prove theirs to the relay, and
+    the relay its own to the server.
+
+    Returns the server's allow-list, the secrets by name, the relays' too, and the allow-list of
+    each relay.
+    """
+    relayed = {name for own in behind.values() for name in own}
+    guests, secrets = issue([*(n for n in names if n not in relayed), *behind], encrypt=True)
+    lists: dict[str, Keys] = {}
+    for relay, own in behind.items():
+        lists[relay], known = issue(own, encrypt=True)  # type: ignore[assignment]
+        secrets |= known
+    assert isinstance(guests, Keys)
+    return structs.replace(guests, relays=dict(behind)), secrets, lists
 
 
 def _pair() -> tuple[str, str]:

@@ -19,7 +19,16 @@ from ...transport.work import Work
 from ...vectors import Buffer
 from ...world.emulated_clock import EmulatedClock
 from .. import config
-from ..config import GOODBYE, KEPT, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
+from ..config import (
+    GOODBYE,
+    KEPT,
+    EvaluatorRole,
+    NodeConfig,
+    RelayRole,
+    ServerAddress,
+    ServerRole,
+    WorkerRole,
+)
 from ..link.hold_changes import OwnHold
 from ..orders import PartOrders
 from ..reports import BegunReport, DrawnReport, PartReport, RecordReport, encode
@@ -48,6 +57,10 @@ def main() -> None:
             from .server_role import serve  # not at the top: it costs a device memory
 
             serve(node.part, clock=node.clock)
+        case RelayRole():
+            from .relay_role import pass_on
+
+            pass_on(node.part, node.clock)
 
 
 def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool) -> None:

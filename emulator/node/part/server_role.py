@@ -75,10 +75,9 @@ def serve(
             checkpoints = Checkpoints(server, part.plan.checkpoint, path, log, thread)
         orders = PartOrders()
         chores: list[Chore] = [Roll(server, output / HELLOS), *_changes(part, holds, orders)]
-        pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
         checked, cut = part.plan.worker.form.checked, part.plan.worker.cut is not None
-        admitted = part.guests, part.heartbeat, largest, pieces
+        admitted = part.guests, part.heartbeat, largest, pieces(part.plan, model)
         with Router(address, *admitted, checked=checked, cut=cut, clock=clock) as router:
             server_driver.serve(
                 server,
@@ -138,6 +137,11 @@ def _cut_exchange(plan: Plan, initial: SavedModel | None, graph: Path) -> CutExc
     assert plan.worker.cut is not None
     learner = server_part(graph, plan.worker.cut.layer)
     return cut_exchange(plan, learner, assembly.server_parameters(plan, initial))
+
+
+def pieces(plan: Plan, model: Model) -> int:
+    """Return the number of messages in which a model may travel."""
+    return 1 if plan.worker.schedule == WHOLE else len(model.layout.layers)
 
 
 def largest_frame(plan: Plan, model: Model) -> int:

@@ -118,7 +118,8 @@ class DockerRuntime:
         self._survivors = survivors
         lives = self._world.lives
         made = self._exits, self._node_logs, self._view, survivors, lives
-        self._reports = Reports(*made, self._clock, self._host, self._world.gateways)
+        vital = [*self._world.gateways, *self._world.relays]
+        self._reports = Reports(*made, self._clock, self._host, vital)
         launcher = Launcher(self._hosts, self._folder, self._world, self._stdio, self._exits)
         self._launcher = launcher
         self.unanswered = launcher.unanswered
@@ -142,7 +143,10 @@ class DockerRuntime:
         for gateway in self._world.gateways:
             launcher.finish(launcher.start, gateway)
             self._stdio.listen(gateway)
-        self._world.write_nodes(launcher.server_addresses())
+        addresses = launcher.server_addresses()
+        if self._world.relays:
+            addresses = {**addresses, **self._start_relays(launcher, addresses)}
+        self._world.write_nodes(addresses)
         gathering = launcher.gathering()
         self._waves = Waves(gathering, launcher.start, members(self._world.output / HELLOS))
         # Devices boot with the whole host, and have their quotas from the run's zero. The timeline
@@ -173,6 +177,17 @@ class DockerRuntime:
             path = self._folder.path / "manifest.json"
             write_json(path, {**read_json(path), "workers": words})
             self._view.progress(f"workers: {words}")
+
+    def _start_relays(self, launcher: Launcher, addresses: Mapping[str, str]) -> dict[str, str]:
+        """Start the relays, which reach the server at `addresses`; return for each device behind
+        one the relay's address."""
+        self._world.write_relays(addresses)
+        behind: dict[str, str] = {}
+        for name, devices in self._world.configs.relays.items():
+            launcher.finish(launcher.start, name)
+            self._stdio.listen(name)
+            behind |= dict.fromkeys(devices.names.values(), launcher.address(name))
+        return behind
 
     def _start_boxes(self, launcher: Launcher) -> None:
         for name in self._boxes:
@@ -272,8 +287,9 @@ class DockerRuntime:
                 until = self._clock.now() + LAST_WRITES
         if SERVER not in self._ended and not model.is_file():
             self._view.progress("the server has not written its model in time")
-        gateways = self._world.gateways  # nobody needs them once the server is gone
-        told = {name for name in gateways if self._stdio.tell(name, StopPart())}
+        # nobody needs them once the server is gone
+        helpers = [*self._world.gateways, *self._world.relays]
+        told = {name for name in helpers if self._stdio.tell(name, StopPart())}
         until = self._clock.now() + LAST_REPORTS
         while told - self._ended and self._clock.now() < until:
             self._look(LOG_LOOK)
@@ -298,7 +314,8 @@ class DockerRuntime:
                 self._hear(news)
             else:
                 self._ended.add(news.node)
-                if not self._log.stop:
+                gone = news.node in self._world.relays and self._hosts.of(news.node).lost()
+                if not self._log.stop and not gone:  # a host takes its relay with it
                     self._reports.ended(news.node)
         if not self._log.stop:
             for done in self._engine.tick(self._clock.now()):

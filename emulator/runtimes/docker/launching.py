@@ -172,7 +172,15 @@ class Launcher:
             self._server.reload()
         networks: dict[str, Any] = self._server.attrs["NetworkSettings"]["Networks"]
         own = [str(networks[network]["IPAddress"]) for network in self._networks]
-        return {node: own[number] for node, number in self._bridges.items()}
+        addresses = {node: own[number] for node, number in self._bridges.items()}
+        return {**addresses, **dict.fromkeys(self._world.relays, own[0])}
+
+    def address(self, node: str) -> str:
+        """Return the address of `node`, which must have started, on the run's network."""
+        with refusals(f"looking up the address of {node}"):
+            api = self._hosts.of(node).client.api
+            found = api.inspect_container(spec.name(self._folder.run, node))
+        return str(found["NetworkSettings"]["Networks"][self._networks[0]]["IPAddress"])
 
     def gathering(self) -> Gathering:
         """Return the order in which all nodes but the server start, and how many at once.
@@ -197,6 +205,7 @@ class Launcher:
     def _container(self, node: str) -> spec.Container:
         device: Device | None = self._devices.get(node)
         role = "bottleneck" if node in self._world.gateways else node
+        role = "relay" if node in self._world.relays else role
         marks = self._labels("device", node) if device else self._labels(role)
         network = self._networks[self._bridges.get(node, 0)]
         wanted = self._world.container(node, network, marks, device)

@@ -9,6 +9,7 @@ from docker import DockerClient
 from ...errors import HostError
 from ...machine.host import Host
 from ...scenario import Scenario
+from ...scenario.sections.server_section import HOST
 from ..docker import play_containers, resume_containers
 from ..docker.configs.container_settings import Means
 from ..docker.engine.client import connect
@@ -19,6 +20,11 @@ from . import agents
 from .nodes import Node, ready_nodes
 from .other_hosts import remove_dead_there
 from .placement import HostRoom, place
+
+
+def relay_name(host: str) -> str:
+    """Return the name of the relay at `host`; no device can have it, for the sake of the `_`."""
+    return f"relay_{host}"
 
 
 class SwarmEngines(play_containers.Engines):
@@ -65,8 +71,12 @@ class SwarmEngines(play_containers.Engines):
         try:
             remove_dead_there(running.hosts, running.run)
             there = {device: host for host in running.hosts for device in placed[host.name]}
+            relays = {}
+            if scenario.server.relay == HOST:
+                relays = {relay_name(host.name): placed[host.name] for host in running.hosts}
+                there |= {relay_name(host.name): host for host in running.hosts}
             hosts = Hosts(EngineHost(client), running.hosts, there, running.close)
-            return hosts, _means_of_all(hosts, probe, tell)
+            return hosts, replace(_means_of_all(hosts, probe, tell), relays=relays)
         except BaseException:
             running.close()
             raise

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from pydantic_core import core_schema
 
 from ...core.plan import Durability
@@ -85,6 +85,15 @@ class Checkpoint(Section):
     """Time between two checkpoints, for example `30s`."""
 
 
+HOST = "host"
+
+
+def _relay(relay: str) -> str:
+    if relay in (NONE, HOST):
+        return relay
+    raise ValueError(not_among(relay, [NONE, HOST]))
+
+
 class ServerSection(Section):
     """Parameter server: link, checkpoints, quarantine and encryption."""
 
@@ -107,3 +116,7 @@ class ServerSection(Section):
     encrypt: bool = False
     """Encryption: with `true`, ZeroMQ's CURVE encrypts all traffic, which costs about 3 ms of a
     core for each exchange of a push and a pull."""
+    relay: Annotated[str, AfterValidator(_relay)] = NONE
+    """Relays between hosts with `--on swarm`: with `host` the devices of each other host reach the
+    server through a relay there, over one connection, and a version of the model travels between
+    the hosts once for all of them; with `none` each device has a connection of its own."""

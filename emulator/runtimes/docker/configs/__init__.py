@@ -8,6 +8,7 @@ from functools import cached_property
 from ....core.plan import Plan
 from ....core.scheduling.prior_costs import PriorCosts
 from ....core.zmtp import Heartbeat
+from ....learning import models
 from ....node.config import (
     PORT,
     Boxed,
@@ -17,11 +18,13 @@ from ....node.config import (
     MeasuredLink,
     Network,
     NodeConfig,
+    RelayRole,
     ServerAddress,
     ServerRole,
     WorkerRole,
 )
 from ....node.link.access_link import held, reshaping_of
+from ....node.part.server_role import SLACK, largest_frame, pieces
 from ....scenario import Device, Scenario
 from ....scenario.cores_and_memory import bridge_count
 from ....scenario.sections.devices import Bottleneck
@@ -31,7 +34,7 @@ from ....shaping import access, gateway
 from ....shaping.backend import Backend, boxed
 from ....shaping.playable_link import dilated, dilated_side
 from ....shaping.tc import filled
-from ....transport.secrets import AllowList, Secret
+from ....transport.secrets import AllowList, Keys, Secret
 from ....units import Rate
 from ....world.emulated_clock import EmulatedClock
 from ....world.links.link import Link, Side
@@ -85,6 +88,8 @@ class NodeConfigs:
     """Names of the devices whose first worker is a fork of the run's fork server."""
     several: bool = False
     """Whether the nodes are on several hosts: their network then knows each node's own address."""
+    relays: Mapping[str, Keys] = field(default_factory=dict)
+    """The allow-list of each relay, by its name."""
 
     @cached_property
     def clock(self) -> EmulatedClock:
@@ -159,6 +164,17 @@ class NodeConfigs:
         """Return `link` of the node `name` with the delays of its bottleneck."""
         return _path(self.scenario, name, link)
 
+    def relay(self, name: str, address: str) -> NodeConfig:
+        """Return the configuration of the relay `name`; `address` is the server's."""
+        model = models.find(self.plan.model)
+        part = RelayRole(
+            guests=self.relays[name],
+            connection=self._connection(name, address, Link(), self._whole_bytes),
+            largest=largest_frame(self.plan, model) + SLACK,
+            pieces=pieces(self.plan, model),
+        )
+        return self._node(name, part, Link(), address=address)
+
     def evaluator(self, address: str) -> NodeConfig:
         """Return the configuration of the evaluator; `address` is the server's."""
         # it pulls the whole model, of which devices may pull a part
@@ -174,7 +190,7 @@ class NodeConfigs:
     def _node(
         self,
         name: str,
-        part: WorkerRole | EvaluatorRole | ServerRole,
+        part: WorkerRole | EvaluatorRole | ServerRole | RelayRole,
         link: Link,
         beyond: Iterable[Side] = (),
         memory: int | None = None,

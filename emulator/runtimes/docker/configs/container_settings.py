@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from ....runs.planning import plan
 from ....runs.plugin_sources import FOLDER, PluginSources, plugin_sources
 from ....scenario import Device, Scenario, demand
 from ....shaping.backend import Backend
-from ....transport.secrets import issue
+from ....transport.secrets import AllowList, Keys, issue, issue_relayed
 from ....world.roles import EVALUATOR, SERVER
 from ..earlier_lives import EarlierLives
 from ..network.ways import Ways
@@ -38,6 +38,8 @@ class Means:
     """Files that each process of the run may open; None: as many as the engine says."""
     several: bool = False
     """Whether the run has several hosts, all with these means."""
+    relays: Mapping[str, list[str]] = field(default_factory=dict)
+    """The devices behind each relay, by its name."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +61,15 @@ class Prepared:
     @property
     def nodes(self) -> list[str]:
         devices = (device.name for device in self.scenario.nodes)
-        return [SERVER, EVALUATOR, *self.gateways, *devices]
+        return [SERVER, EVALUATOR, *self.gateways, *self.relays, *devices]
 
     @property
     def gateways(self) -> list[str]:
         return [bottleneck.name for bottleneck in self.scenario.bottlenecks]
+
+    @property
+    def relays(self) -> list[str]:
+        return list(self.configs.relays)
 
     def with_ways(self, addresses: Mapping[str, str]) -> "Prepared":
         """Return the same with packets of members that go through their gateways."""
@@ -109,6 +115,11 @@ class Prepared:
         for device in self.scenario.nodes:
             self._write(device.name, self.configs.device(device, addresses[device.name]))
 
+    def write_relays(self, addresses: Mapping[str, str]) -> None:
+        """Write the configurations of the relays; `addresses` has the server's for each."""
+        for name in self.relays:
+            self._write(name, self.configs.relay(name, addresses[name]))
+
     def write_gateways(self) -> None:
         """Write the configurations of the gateways; the addresses of all nodes must be known."""
         for bottleneck in self.scenario.bottlenecks:
@@ -129,7 +140,7 @@ class Prepared:
         holds from the run's zero.
         """
         mounts = {str(config.PATH): self._file(name)}
-        if self.sources and name not in (EVALUATOR, *self.gateways):
+        if self.sources and name not in (EVALUATOR, *self.gateways, *self.relays):
             mounts[str(config.PLUGINS)] = self.folder.path / FOLDER
         if name == SERVER:
             mounts[str(config.OUTPUT)] = self.output
@@ -138,7 +149,7 @@ class Prepared:
             training = self.scenario.training
             if training.cut is not None or isinstance(training.network, OwnModel):
                 mounts[str(config.GRAPH)] = self.graph
-        elif name not in self.gateways:
+        elif name not in (*self.gateways, *self.relays):
             mounts[str(config.GRAPH)] = self.graph
             mounts[str(config.SHARD)] = self._shards / name
         return spec.Container(
@@ -200,10 +211,17 @@ def prepare(
     places = {text: f"{config.PLUGINS}/{place}" for text, place in sources.places.items()}
     planned = plan(scenario, split.examples, contained=True).moved(places)
     members = [*filter(None, [planned.evaluator]), *planned.workers]
-    guests, secrets = issue(members, encrypt=scenario.server.encrypt)
+    guests: AllowList
+    lists: Mapping[str, Keys] = {}
+    if means.relays:
+        guests, secrets, lists = issue_relayed(members, means.relays)
+    else:
+        guests, secrets = issue(members, encrypt=scenario.server.encrypt)
     size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
     people = guests, secrets, means.backend, user, priors
-    configs = NodeConfigs(scenario, planned, size, *people, forked=forked, several=means.several)
+    configs = NodeConfigs(
+        scenario, planned, size, *people, forked=forked, several=means.several, relays=lists
+    )
     made = configs, image, graph
     world = Prepared(scenario, folder, *made, sources=sources, files=means.files)
     tell("shards")
