@@ -11,8 +11,11 @@ from ..learning.models import OwnModel
 from ..optimizers import SGD
 from ..scenario import Scenario
 from ..scenario.reading.training_checks import gradients_of_a_step
+from ..scenario.sections.server_section import HOST
 from ..scenario.sections.training_section import initial_model
+from ..scenario.timeline.compiled import verbs_of_faults
 from ..synchronization import AnySynchronization, Barrier, ComputeGroups, Softsync
+from ..world.faults.corrupt import VERB
 from ..world.stop_conditions import CONDITIONS
 from .finding import Finding, Situation, raised, refusal, warning
 
@@ -69,6 +72,22 @@ def one_server(scenario: Scenario) -> Iterator[Finding]:
         yield refusal(
             "server.shards",
             "containers have one server: leave it out, or play the scenario with --on virtual",
+        )
+
+
+def relayed_messages(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse relays for messages with flipped bits, and beside gateways of bottlenecks."""
+    if scenario.server.relay != HOST:
+        return
+    if VERB in verbs_of_faults(scenario):
+        yield refusal(
+            "server.relay",
+            "a relay takes no messages with flipped bits: leave it out, or the faults `corrupt`",
+        )
+    if scenario.bottlenecks:
+        yield refusal(
+            "server.relay",
+            "the packets behind a bottleneck go to the server alone: leave one of the two out",
         )
 
 

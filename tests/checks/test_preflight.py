@@ -201,6 +201,13 @@ PROVOKED: dict[str, Provoked] = {
     "measures_in_virtual_time": Provoked(
         "containers keep no trajectory", ("measure={momentum: {steps: 50, examples: 20}}",)
     ),
+    "relayed_messages": Provoked(
+        "a relay takes no messages with flipped bits",
+        (
+            "server.relay=host",
+            "faults=[{kind: corrupt, nodes: [one], at: 1s, lasts: 1s, messages: 5%}]",
+        ),
+    ),
     "one_server": Provoked("containers have one server", ("server.shards=2",)),
     "missing_imports": Provoked(
         "which containers lack", given=_own_plugin("import pandas\n" + BARE, "synchronization")

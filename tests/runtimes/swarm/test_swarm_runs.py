@@ -276,3 +276,52 @@ def test_an_engine_without_a_swarm_is_named(emulate_there: Command, engines: Loc
     refused = emulate_there(*emulate_there.run(10))
     assert refused.returncode == 1
     assert "has to be a manager of a swarm, and is a worker of one" in refused.stderr
+
+
+ROUNDS = """\
+name: three-hosts
+training:
+  {dataset: digits, model: digits-mlp, codec: {kind: topk, keep: 5%}, synchronization: barrier}
+evaluate: {every: 100}
+stop: {updates: 400, time: 3min}
+server: {relay: host}
+devices:
+  - {name: near, host: engine-1}
+  - {name: far, count: 3, host: engine-2}
+  - {name: slow, count: 2, host: engine-3}
+"""
+
+
+def kill_part(engine: LocalEngine, role: str) -> None:
+    """Kill the part of the container of `role`, which its supervisor starts again."""
+    with closing(DockerClient(base_url=engine.socket)) as client:
+        (container,) = client.containers.list(filters={"label": f"emulate.role={role}"})
+        top = container.top(ps_args="-eo pid,args")
+        (pid,) = [int(pid) for pid, words in top["Processes"] if "part.role" in words]
+    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.thorough
+def test_a_relay_brings_each_version_to_its_host_once(
+    emulate_there: Command, engines: LocalEngines, spotless: None
+) -> None:
+    """Also past the death of a relay, which holds nothing of the run."""
+    words = emulate_there.run(400)
+    Path(words[1]).write_text(ROUNDS)
+
+    def kill() -> None:
+        kill_part(engines.engines[1], "relay")
+
+    code, said = follow(emulate_there.begin(*words), "start: all 6", kill)
+    assert code == 0, said
+    run = emulate_there.latest
+    assert run.summary["outcome"] == "success"
+    exits = [end["node"] for end in run.summary["exits"]]
+    assert exits == ["relay_engine-2"] and run.summary["exits"][0]["returns"]
+    # one of six devices is at the server's host, and there are two relays: three connections
+    pulled = run.records("pull")["bytes"].sum()
+    assert 0.4 < run.summary["server_tx_bytes"] / pulled < 0.65
+    # every step has one update of each device, behind a relay or not
+    counts = run.records("update")["node"].value_counts()
+    assert set(counts.index) == {"near", "far-0", "far-1", "far-2", "slow-0", "slow-1"}
+    assert counts.nunique() == 1
