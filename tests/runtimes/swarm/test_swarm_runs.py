@@ -283,7 +283,7 @@ name: three-hosts
 training:
   {dataset: digits, model: digits-mlp, codec: {kind: topk, keep: 5%}, synchronization: barrier}
 evaluate: {every: 100}
-stop: {updates: 400, time: 3min}
+stop: {updates: 2400, time: 3min}
 server: {relay: host}
 devices:
   - {name: near, host: engine-1}
