@@ -21,10 +21,11 @@ from analysis import papers
 from emulator.errors import EmulatorError
 from emulator.learning import models
 from emulator.sweeps.studies.play_study import played_by
-from tests.benchmarks import cost, durable, exchange, fleet, gradient, planning, table
+from tests.benchmarks import durable, exchange, gradient, planning, table
 from tests.benchmarks.codecs import coding, patches, segments, trained
 from tests.benchmarks.containers import compute_groups, overlap
 from tests.benchmarks.links import box_loop
+from tests.benchmarks.virtual import cost, fleet
 from tests.layers import ROOT
 
 MEDIUM, LARGE = 1_200_000, 25_000_000

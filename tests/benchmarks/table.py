@@ -5,8 +5,8 @@ from typing import Any
 from . import durable, planning
 from .codecs import patches, trained
 from .containers import compute_groups
-from .cost import each
 from .links import box_loop
+from .virtual.cost import each
 
 WIDTH = 56
 QUIET = 0.05

@@ -15,10 +15,11 @@ from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
 from emulator.log.records import PullRecord
 from tests.analysis.drawn_figures import kept
-from tests.benchmarks import books, cost, fleet, planning, table
+from tests.benchmarks import books, planning, table
 from tests.benchmarks.codecs import coding, patches, segments, trained
 from tests.benchmarks.containers import compute_groups, overlap
 from tests.benchmarks.links import box_loop
+from tests.benchmarks.virtual import cost, fleet
 from tests.fakes.codecs.segments import LAYERED
 from tests.layers import ROOT
 

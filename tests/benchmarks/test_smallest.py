@@ -23,11 +23,12 @@ from emulator.learning.models import MODELS
 from emulator.units import Fraction
 from tests import benchmarks
 from tests.benchmarks import __main__ as bench
-from tests.benchmarks import durable, fleet, learning, single_node
+from tests.benchmarks import durable, learning, single_node
 from tests.benchmarks.links import box_loop, packet_box
 from tests.benchmarks.parts import cut_parts, shard_parts
 from tests.benchmarks.tuning import fresh_fleets, tuned_fleets
 from tests.benchmarks.tuning.random_fleets import random_fleet
+from tests.benchmarks.virtual import fleet
 from tests.layers import ROOT, tree
 
 MODULES = [
@@ -121,7 +122,8 @@ def test_traffic_in_a_process_of_its_own() -> None:
 
 FORKING = """
 import json, os
-from tests.benchmarks import bare, exchange, gradient
+from tests.benchmarks import exchange, gradient
+from tests.benchmarks.virtual import bare
 bare.BLOCK, gradient._WARM, exchange._WARM = 1, 1, 0.1
 gradients = gradient.rate(1, 0.05)  # first what forks: then ZeroMQ has threads
 alone = bare.measure(processes=1, devices=1, rounds=1)

@@ -21,7 +21,8 @@ from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Timed, loads
 from tests.layers import ROOT
 
-from . import bare, gradient
+from .. import gradient
+from . import bare
 
 FLEETS = (1_000, 10_000, 100_000, 1_000_000)
 RATED = "server.link={up: {rate: 10gbit}, down: {rate: 10gbit}}"
@@ -169,7 +170,7 @@ def trained(updates: int) -> dict[str, float]:
 def _apart(what: str, *arguments: Any) -> dict[str, float]:
     """In a process of its own, whose memory and threads are nobody else's."""
     code = (
-        "import json, sys; from tests.benchmarks import fleet; "
+        "import json, sys; from tests.benchmarks.virtual import fleet; "
         f"print(json.dumps(fleet.{what}(*json.loads(sys.argv[1]))))"
     )
     done = subprocess.run(

@@ -16,7 +16,7 @@ from emulator.learning.learners.graph import GraphLearner
 from emulator.scenario.algorithms import ALGORITHMS
 from emulator.vectors import Frames, Vector
 
-from .gradient import BATCH, DATASET, MODEL
+from ..gradient import BATCH, DATASET, MODEL
 
 ALGORITHM, RATE = "adacomp", 0.03
 BLOCK = 50
