@@ -19,6 +19,7 @@ from emulator.transport.tunnel.agent_end import AgentEnd
 from emulator.transport.tunnel.byte_streams import Ends
 from emulator.transport.tunnel.clock_offset import ClockOffset
 from emulator.transport.tunnel.conductor_end import Tunnel, TunnelError
+from emulator.transport.tunnel.tunnel_heads import Close, Data, Taken
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
 
@@ -126,6 +127,16 @@ def test_a_stream_comes_back_whole_though_it_is_larger_than_its_window(tmp_path:
         writer.start()
         assert read_all(connection) == sent + b"over"
         writer.join()
+
+
+def test_the_last_pieces_of_a_stream_that_has_ended_there_are_taken_in_peace() -> None:
+    """A close in answer would end the stream here before they are passed on."""
+    sent: list[Any] = []
+    streams = byte_streams.ByteStreams(lambda head, payload: sent.append(head))
+    streams.take(Taken(7, 65536), b"")
+    assert sent == []
+    streams.take(Data(7), b"of a stream that an agent knew before it was started anew")
+    assert sent == [Close(7)]
 
 
 def test_a_stream_that_nobody_reads_holds_up_no_other(tmp_path: Path) -> None:

@@ -179,9 +179,10 @@ class DockerRuntime:
             self._view.progress(f"workers: {words}")
 
     def _start_relays(self, launcher: Launcher, addresses: Mapping[str, str]) -> dict[str, str]:
-        """Start the relays, which reach the server at `addresses`; return for each device behind
-        one the relay's address."""
-        self._world.write_relays(addresses)
+        """Start the relays, which reach the server at one of `addresses`, as all nodes of several
+        hosts do; return for each device behind one the relay's address."""
+        (server,) = {*addresses.values()}
+        self._world.write_relays(server)
         behind: dict[str, str] = {}
         for name, devices in self._world.configs.relays.items():
             launcher.finish(launcher.start, name)

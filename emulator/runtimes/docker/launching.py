@@ -172,8 +172,7 @@ class Launcher:
             self._server.reload()
         networks: dict[str, Any] = self._server.attrs["NetworkSettings"]["Networks"]
         own = [str(networks[network]["IPAddress"]) for network in self._networks]
-        addresses = {node: own[number] for node, number in self._bridges.items()}
-        return {**addresses, **dict.fromkeys(self._world.relays, own[0])}
+        return {node: own[number] for node, number in self._bridges.items()}
 
     def address(self, node: str) -> str:
         """Return the address of `node`, which must have started, on the run's network."""

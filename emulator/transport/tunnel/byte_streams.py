@@ -35,12 +35,18 @@ class ByteStreams:
         task.add_done_callback(lambda done: self._ended(number))
 
     def take(self, head: StreamHead, payload: bytes) -> None:
-        """Take a message of the other end. One of an unknown stream is answered by its close."""
+        """Take a message of the other end. What an unknown stream carries is answered by its close.
+
+        A stream that has ended here may have pieces on their way there, of which the other end
+        tells as it takes them.
+        """
         stream = self._open.get(head.number)
         match head:
             case Close():
                 if stream is not None:
                     stream.cancel()
+            case Taken() if stream is None:
+                pass
             case _ if stream is None:
                 self._send(Close(head.number), b"")
             case Data():

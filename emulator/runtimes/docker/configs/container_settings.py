@@ -115,10 +115,10 @@ class Prepared:
         for device in self.scenario.nodes:
             self._write(device.name, self.configs.device(device, addresses[device.name]))
 
-    def write_relays(self, addresses: Mapping[str, str]) -> None:
-        """Write the configurations of the relays; `addresses` has the server's for each."""
+    def write_relays(self, server: str) -> None:
+        """Write the configurations of the relays, which reach the server at the address `server`."""
         for name in self.relays:
-            self._write(name, self.configs.relay(name, addresses[name]))
+            self._write(name, self.configs.relay(name, server))
 
     def write_gateways(self) -> None:
         """Write the configurations of the gateways; the addresses of all nodes must be known."""
