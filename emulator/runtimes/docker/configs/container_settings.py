@@ -116,7 +116,7 @@ class Prepared:
             self._write(device.name, self.configs.device(device, addresses[device.name]))
 
     def write_relays(self, server: str) -> None:
-        """Write the configurations of the relays, which reach the server at the address `server`."""
+        """Write the configurations of the relays; `server` is the address of the server."""
         for name in self.relays:
             self._write(name, self.configs.relay(name, server))
 
