@@ -96,15 +96,20 @@ def hosts(run: Run) -> pd.DataFrame:
     """Return a row for each host of a run on several: `host`, `devices`, the means `busy` and
     `short` as fractions, and the largest `clock_error` in seconds, NaN for the conductor's host;
     no row for a run on one."""
-    placed: dict[str, list[str]] = run.manifest.get("hosts") or {}
-    seconds, clocks = seconds_of(run), run.records("host")
+    placed = run.manifest.get("hosts")
+    seconds = seconds_of(run)
+    clocks = run.records("host").reindex(columns=["host", "clock_error"])
     rows = []
-    for host, names in placed.items():
+    for host, names in placed.items() if isinstance(placed, dict) else ():
         own = seconds[seconds["host"] == host]
-        errors = clocks[clocks["host"] == host]["clock_error"] if host != HERE else pd.Series()
+        errors = clocks[clocks["host"] == host]["clock_error"].astype(float)
         means = float(own["busy"].mean()), float(own["short"].mean())
-        rows.append((host, ", ".join(names), *means, float(errors.max())))
+        rows.append((host, _listed(names), *means, float(errors.max())))
     return pd.DataFrame(rows, columns=["host", "devices", "busy", "short", "clock_error"])
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(str, names)) if isinstance(names, list) else ""
 
 
 def _seconds(rows: pd.DataFrame) -> Iterable[tuple[float, ...]]:

@@ -12,7 +12,7 @@ from analysis.figures import host_use, server_traffic
 from analysis.figures.scores import accuracy_bytes
 from analysis.pages.report import report
 from analysis.pictures import drawing
-from analysis.tables import sections
+from analysis.tables import device_tables, sections
 from tests.fakes.runs.handmade_run import traffic_record, update, written
 
 LINKS = [
@@ -147,6 +147,22 @@ def test_one_host_that_is_short_marks_a_run_on_three(tmp_path: Path) -> None:
         "idle": 0,
         "full": 1,
     }
+
+
+HOSTS = {"here": ["near"], "idle": ["far-0", "far-1"]}
+
+
+def test_hosts_have_rows_in_a_run_that_never_began(tmp_path: Path) -> None:
+    run = written(tmp_path, [], manifest={"hosts": HOSTS})
+    assert device_tables.hosts_table(run) == [
+        ("here", "near", "–", "–", "–"),
+        ("idle", "far-0, far-1", "–", "–", "–"),
+    ]
+
+
+@pytest.mark.parametrize("hosts", [7, ["near"], {"here": 7}, {"here": [7]}])
+def test_a_damaged_entry_on_hosts_breaks_no_table(tmp_path: Path, hosts: Any) -> None:
+    device_tables.hosts_table(written(tmp_path, [], manifest={"hosts": hosts}))
 
 
 def test_each_host_has_a_panel_with_its_load_and_its_bands(tmp_path: Path) -> None:
