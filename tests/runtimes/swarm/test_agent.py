@@ -158,3 +158,12 @@ def test_the_socket_s_path_fits_into_a_unix_address() -> None:
 
     with tempfile.TemporaryDirectory(prefix="emulate-swarm-") as folder:
         assert len(os.path.join(folder, "engine-99.sock")) < 100
+
+
+def test_half_a_sample_of_the_load_is_not_sent(there: Path) -> None:
+    """The thread that samples has added the pressure, and not yet the busy cores."""
+    hands = Hands(there)
+    hands._sampling = True
+    hands._load.busy, hands._load.pressure = [0.1, 0.2], [0.3, None, 0.5]
+    first = hands.answer("clock", {"since": 1}, b"")
+    assert (first["busy"], first["pressure"]) == ([0.2], [None])
