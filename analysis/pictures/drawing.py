@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from matplotlib import rc_context
@@ -169,12 +169,15 @@ def svg_of(figure: Figure, title: str, *, math: bool = False) -> str:
 # -- times in which the host was short -------------------------------------------------------------
 
 
+_Spans: TypeAlias = list[tuple[float, float]]
+
+
 def _mark_shortage(figure: Figure, run: Run) -> None:
     """Draw the times in which the host or the server of `run` was short of processor time, as bands
     over all axes of `figure` that show time: those of a host over axes with the host's name as
     their label, those of all hosts over others."""
     own = short_times_of(run)
-    kinds = [
+    kinds: list[tuple[_Spans, dict[str, _Spans], str, str, float]] = [
         (short_times(run), own, _HOST, _HOST_TEXT, 0.10),
         (server_times(run), {host: [] for host in own if host != HERE}, _SERVER, _SERVER_TEXT, 0.0),
     ]
