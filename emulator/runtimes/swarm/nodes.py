@@ -86,13 +86,15 @@ def manages(client: DockerClient) -> bool:
 
 
 def unreachable_nodes(client: DockerClient) -> dict[str, str]:
-    """Return, by name, in a word why each node runs no agent: it is `down`, or `drain` keeps it
-    from taking any."""
+    """Return, by name, in a word why each node runs no agent: `down`, `drained`, or `paused`."""
+    words = {"drain": "drained", "pause": "paused"}
     found = {}
     for node in client.api.nodes():
         state, availability = node["Status"]["State"], node["Spec"]["Availability"]
         if state != "ready" or availability != "active":
-            found[Node.read(node).name] = state if state != "ready" else availability
+            found[Node.read(node).name] = (
+                state if state != "ready" else words.get(availability, availability)
+            )
     return dict(sorted(found.items()))
 
 

@@ -44,7 +44,7 @@ def clean_other_hosts(
         _, others = ready_nodes(client)
         gone = [
             f"host {name} is {why}: what runs have left there stays: `emulate clean` once it is "
-            f"{'active' if why in ('drain', 'pause') else 'back'}"
+            f"{'active' if why in ('drained', 'paused') else 'back'}"
             for name, why in unreachable_nodes(client).items()
         ]
     cleaned.removed += Removed(left=tuple(gone))

@@ -149,6 +149,13 @@ def test_one_host_that_is_short_marks_a_run_on_three(tmp_path: Path) -> None:
     }
 
 
+def test_a_clock_is_known_to_parts_of_a_millisecond(tmp_path: Path) -> None:
+    record = {"at": 4.0, "what": "host", "busy": [0.5], "short": [False], "host": "idle"}
+    records = [{**record, "clock_ahead": 0.0, "clock_error": 0.000529}]
+    (_, idle) = device_tables.hosts_table(written(tmp_path, records, manifest={"hosts": HOSTS}))
+    assert idle[-1] == "0.53 ms"
+
+
 HOSTS = {"here": ["near"], "idle": ["far-0", "far-1"]}
 
 
