@@ -1,4 +1,7 @@
-"""The times in which the host was short of processor time."""
+"""The times in which a host was short of processor time.
+
+A run has a host, or several: one of them that is short holds up the whole run.
+"""
 
 import math
 from collections.abc import Iterable
@@ -17,32 +20,46 @@ FULL = 0.95
 
 @fact
 def short_times(run: Run) -> list[tuple[float, float]]:
-    """Return begin and end, in emulated seconds, of the times in which the host was short of
+    """Return begin and end, in emulated seconds, of the times in which a host was short of
     processor time for devices and server, as the records `host` say."""
-    return _joined((begin, end, short == 1) for begin, end, short, _ in _seconds(run))
+    return _joined((begin, end, short == 1) for begin, end, short, _ in _seconds(seconds_of(run)))
+
+
+@fact
+def short_times_of(run: Run) -> dict[str, list[tuple[float, float]]]:
+    """Return these times for each host by itself, by its name."""
+    return {
+        str(host): _joined((begin, end, short == 1) for begin, end, short, _ in _seconds(own))
+        for host, own in seconds_of(run).groupby("host", sort=False)
+    }
 
 
 @fact
 def short_seconds(run: Run) -> tuple[int, int]:
-    """Return the seconds in which the host was short, and all seconds that the records judge."""
-    judged = seconds_of(run)["short"].dropna()
-    return int(judged.sum()), len(judged)
+    """Return the seconds in which the host was short, and all seconds that the records judge; of
+    several hosts those of the one with the largest share, by which the summary judges the run."""
+    judged = seconds_of(run).dropna(subset=["short"]).groupby("host")["short"]
+    counts = [(int(own.sum()), len(own)) for _, own in judged]
+    return max(counts, key=lambda count: count[0] / count[1], default=(0, 0))
 
 
 @fact
 def server_times(run: Run) -> list[tuple[float, float]]:
     """Return begin and end of the times in which the server used nearly a whole core."""
-    return _joined((begin, end, used >= FULL) for begin, end, _, used in _seconds(run))
+    return _joined((begin, end, used >= FULL) for begin, end, _, used in _seconds(seconds_of(run)))
 
 
 def _joined(seconds: Iterable[tuple[float, float, bool]]) -> list[tuple[float, float]]:
-    """Return begin and end of the stretches that hold; a single second that does not ends none."""
+    """Return begin and end of the stretches that hold; a single second that does not ends none.
+
+    `seconds` are sorted by their begin.
+    """
     spans: list[tuple[float, float]] = []
     for begin, end, holds in seconds:
         if not holds:
             continue
         if spans and begin <= spans[-1][1] + (end - begin):
-            spans[-1] = spans[-1][0], end
+            spans[-1] = spans[-1][0], max(end, spans[-1][1])  # another host's may end later
         else:
             spans.append((begin, end))
     return spans
@@ -79,21 +96,26 @@ def hosts(run: Run) -> pd.DataFrame:
     """Return a row for each host of a run on several: `host`, `devices`, the means `busy` and
     `short` as fractions, and the largest `clock_error` in seconds, NaN for the conductor's host;
     no row for a run on one."""
-    placed: dict[str, list[str]] = run.manifest.get("hosts") or {}
-    seconds, clocks = seconds_of(run), run.records("host")
+    placed = run.manifest.get("hosts")
+    seconds = seconds_of(run)
+    clocks = run.records("host").reindex(columns=["host", "clock_error"])
     rows = []
-    for host, names in placed.items():
+    for host, names in placed.items() if isinstance(placed, dict) else ():
         own = seconds[seconds["host"] == host]
-        errors = clocks[clocks["host"] == host]["clock_error"] if host != HERE else pd.Series()
+        errors = clocks[clocks["host"] == host]["clock_error"].astype(float)
         means = float(own["busy"].mean()), float(own["short"].mean())
-        rows.append((host, ", ".join(names), *means, float(errors.max())))
+        rows.append((host, _listed(names), *means, float(errors.max())))
     return pd.DataFrame(rows, columns=["host", "devices", "busy", "short", "clock_error"])
 
 
-def _seconds(run: Run) -> Iterable[tuple[float, ...]]:
+def _listed(names: Any) -> str:
+    return ", ".join(map(str, names)) if isinstance(names, list) else ""
+
+
+def _seconds(rows: pd.DataFrame) -> Iterable[tuple[float, ...]]:
     """Return begin and end of each second, whether it is short, and the share of the server."""
     columns = ["at", "until", "short", "server"]
-    return seconds_of(run).sort_values("at")[columns].itertuples(index=False, name=None)
+    return rows.sort_values("at")[columns].itertuples(index=False, name=None)
 
 
 def _number(value: Any, otherwise: float) -> float:

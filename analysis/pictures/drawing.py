@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from matplotlib import rc_context
@@ -16,7 +16,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 
 from .. import FIGURES
-from ..facts.host_load import server_times, short_times
+from ..facts.host_load import HERE, server_times, short_times, short_times_of
 from ..figures import FigureModule
 from ..reading.runs import Run
 from .picture_file import DPI, FORMATS, Print, fonts_missing, save_all, save_png, tidy_text
@@ -169,22 +169,28 @@ def svg_of(figure: Figure, title: str, *, math: bool = False) -> str:
 # -- times in which the host was short -------------------------------------------------------------
 
 
+_Spans: TypeAlias = list[tuple[float, float]]
+
+
 def _mark_shortage(figure: Figure, run: Run) -> None:
     """Draw the times in which the host or the server of `run` was short of processor time, as bands
-    over all axes of `figure` that show time."""
-    kinds = [
-        (short_times(run), _HOST, _HOST_TEXT, 0.10),
-        (server_times(run), _SERVER, _SERVER_TEXT, 0.0),
+    over all axes of `figure` that show time: those of a host over axes with the host's name as
+    their label, those of all hosts over others."""
+    own = short_times_of(run)
+    kinds: list[tuple[_Spans, dict[str, _Spans], str, str, float]] = [
+        (short_times(run), own, _HOST, _HOST_TEXT, 0.10),
+        (server_times(run), {host: [] for host in own if host != HERE}, _SERVER, _SERVER_TEXT, 0.0),
     ]
     found = [kind for kind in kinds if kind[0]]
     shown = [ax for ax in figure.axes if _shows_time(ax)] if found else []
     for ax in shown:
         low, high = ax.get_xlim()
-        for place, (spans, colour, _, alpha) in enumerate(reversed(found)):
+        for place, (spans, by_host, colour, _, alpha) in enumerate(reversed(found)):
+            spans = by_host.get(str(ax.get_label()), spans)
             _band(ax, [(begin, min(end, high)) for begin, end in spans], colour, alpha, place)
         ax.set_xlim(low, high)
     if shown:
-        keys = [Patch(facecolor=colour, alpha=0.6, label=text) for _, colour, text, _ in found]
+        keys = [Patch(facecolor=colour, alpha=0.6, label=text) for *_, colour, text, _ in found]
         legend_below(shown[0], keys)
 
 

@@ -178,7 +178,7 @@ def hosts_table(run: Run) -> list[Row]:
             row["devices"] or "–",
             percent(row["busy"]),
             percent(row["short"]),
-            "–" if math.isnan(row["clock_error"]) else seconds(row["clock_error"]),
+            "–" if math.isnan(row["clock_error"]) else f"{1e3 * row['clock_error']:.2f} ms",
         )
         for row in hosts(run).to_dict("records")
     ]

@@ -67,6 +67,8 @@ class RunFacts:
     """Whether the run began with the model of another."""
     shaped: Shaped | None = None
     """The means by which links were delayed; None in virtual time."""
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """From each device on another host than the server's to its host's name."""
 
 
 def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
@@ -123,7 +125,7 @@ def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
             for end in sums.exits
         ],
         **_left_out(sums),
-        "fidelity": _fidelity(sums, run.shaped),
+        "fidelity": _fidelity(sums, run.shaped, run.hosts),
     }
 
 
@@ -357,22 +359,32 @@ def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
     return {"paper_push_bytes": by_kind} if by_kind else {}
 
 
-def _fidelity(sums: _Sums, shaped: Shaped | None) -> dict[str, Any]:
+def _shortage(shares: Mapping[str, float], hosts: Iterable[str]) -> str:
+    """Return in words why the one of `hosts` that was short most often marks the run, or empty.
+
+    `shares`: short share of the seconds of each host, by its name, empty for the server's.
+    """
+    share, worst = max(((shares.get(host, 0.0), host) for host in hosts), default=(0.0, ""))
+    reason = shortage_reason(share)
+    return f"{reason} at {worst}" if reason and worst else reason
+
+
+def _fidelity(sums: _Sums, shaped: Shaped | None, hosts: Mapping[str, str]) -> dict[str, Any]:
     """Return `fidelity`: whether the host kept up with the emulated world, or why not."""
     shares = {host: short_share(seconds) for host, seconds in sums.short.items()}
-    worst = max(shares, key=lambda host: shares[host], default="")
-    share = shares.get(worst, 0.0)
+    share = max(shares.values(), default=0.0)
     reasons = []
     if sums.late > TIMELY:
         reasons.append(f"a fault came {sums.late:.2f} s after its time")
-    if short := shortage_reason(share):
-        short += f" at {worst}" if worst else ""
+    if short := _shortage(shares, shares):
         reasons.append(short)
     if killed := [end.node for end in sums.exits if end.cause == "host"]:
         reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
     if late := sums.lateness.reason(shaped) if shaped else "":
         reasons.append(late)
-    links = sums.links.rows(short or late, sums.lateness.waits)
+    # a link may suffer at both of its ends, and from no other host
+    there = {node: _shortage(shares, ("", host)) or late for node, host in hosts.items()}
+    links = sums.links.rows(_shortage(shares, ("",)) or late, sums.lateness.waits, there)
     if lines := missed(links):
         reasons.append(lines)
     return {

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 from shutil import disk_usage
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from ..core import wire
@@ -265,12 +265,14 @@ class Session:
         *,
         left: Sequence[str] = (),
         shaped: Shaped | None = None,
+        hosts: Mapping[str, str] = MappingProxyType({}),
         **known: Any,
     ) -> None:
         """Compute the summary of `records` in one pass, and write `summary.json`.
 
         `shaped`: the means by which links were delayed, None in virtual time. `left`: one line for
-        each thing that could not be removed from the host. `known`: keys of an earlier summary of
+        each thing that could not be removed from the host. `hosts`: the host of each device that is
+        not at the server's, by its name. `known`: keys of an earlier summary of
         the run that stay as they are.
         """
         scenario = self.scenario
@@ -289,9 +291,10 @@ class Session:
             trained=scenario.training.initial is not None,
             parameters=layout.kinds,
             shaped=shaped,
+            hosts=hosts,
         )
         self.summary = summarise(records, facts)
-        if self.runtime == "docker" and scenario.time is not None:
+        if self.runtime != "virtual" and scenario.time is not None:
             self.summary["fidelity"]["dilation"] = scenario.dilation
         self.summary["model"] = self.model.plain()
         self.summary |= known

@@ -442,3 +442,32 @@ def test_a_link_that_changes_has_the_mean_of_its_requests() -> None:
     row = _row({"requested_rate": 8e6, "requested_delay": 0.02}, {"requested_rate": 100.0})
     assert row["rate"]["requested"] == 4_000_050
     assert row["delay"]["requested"] == 0.01
+
+
+SHORT, AT_EASE = [True] * 10, [False] * 10
+
+
+@pytest.mark.parametrize(
+    ("loads", "cause"),
+    [
+        ({"": AT_EASE, "its": SHORT, "other": AT_EASE}, "100% of the time at its"),
+        ({"": SHORT, "its": AT_EASE, "other": AT_EASE}, "100% of the time"),
+        ({"": AT_EASE, "its": AT_EASE, "other": SHORT}, "does not explain it"),
+    ],
+)
+def test_a_link_suffers_from_the_hosts_of_its_two_ends(
+    loads: dict[str, list[bool]], cause: str
+) -> None:
+    link = {"what": "link", "at": 10.0, "node": "far", "way": "up", "lasts": 10.0}
+    link |= {"busy": 2.0, "rate": 7.76e6, "requested_rate": 8e6}
+    records = [link]
+    for host, short in loads.items():
+        records.append({"what": "host", "at": 10.0, "busy": [0.5] * 10, "short": short})
+        records[-1] |= {"host": host} if host else {}
+    facts = summary(records, shaped=Shaped("packets", 0.025), hosts={"far": "its"})["fidelity"]
+    assert facts["links"][0]["reason"].endswith(cause)
+    assert facts["hosts_short"] == {
+        host or "here": float(short[0]) for host, short in loads.items()
+    }
+    (worst,) = (host for host, short in loads.items() if short is SHORT)
+    assert facts["reasons"][0].endswith(f"100% of the time at {worst}" if worst else "of the time")

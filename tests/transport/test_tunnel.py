@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zmq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.transport.router import Admission
 from emulator.transport.secrets import KeyPair, Keys, issue
 from emulator.transport.tunnel import agent_end, byte_streams, conductor_end
-from emulator.transport.tunnel.agent_end import AgentEnd
+from emulator.transport.tunnel.agent_end import AgentEnd, Answering
 from emulator.transport.tunnel.byte_streams import Ends
 from emulator.transport.tunnel.clock_offset import ClockOffset
 from emulator.transport.tunnel.conductor_end import Tunnel, TunnelError
-from emulator.transport.tunnel.tunnel_heads import Close, Data, Taken
+from emulator.transport.tunnel.tunnel_heads import Close, Data, Taken, encode
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]
 
@@ -47,7 +49,9 @@ def answer(what: str, facts: dict[str, Any], payload: bytes) -> dict[str, Any]:
 
 
 @contextmanager
-def agent(address: str, guests: Keys, engine: Path, serve: Serve) -> Iterator[Callable[[], None]]:
+def agent(
+    address: str, guests: Keys, engine: Path, serve: Serve, answer: Answering = answer
+) -> Iterator[Callable[[], None]]:
     """Run an agent that leads to an engine at the socket `engine`; yield what kills it."""
     loop, begun = asyncio.new_event_loop(), threading.Event()
     tasks: list[asyncio.Task[None]] = []
@@ -202,6 +206,64 @@ def test_an_agent_with_another_key_gets_nothing(tmp_path: Path) -> None:
         with pytest.raises(TunnelError, match="no answer within"):
             tunnel.ask("size", timeout=1.0)
         tunnel.close()
+
+
+WRONG_CLOCKS: list[Any] = [
+    {},
+    {"now": "noon"},
+    {"now": float("nan")},
+    {"now": 1.0, "busy": ["all"], "pressure": [None]},
+    {"now": 1.0, "busy": [0.5, 0.5], "pressure": [None]},
+    {"now": 1.0, "busy": [float("inf")], "pressure": [None]},
+]
+
+
+@pytest.mark.parametrize("clock", WRONG_CLOCKS, ids=str)
+def test_a_host_whose_agent_answers_wrongly_is_lost(tmp_path: Path, clock: dict[str, Any]) -> None:
+    """A wrong clock would move the times of records and faults, without a word."""
+    guests, pair = keys()
+    address = f"tcp://127.0.0.1:{port()}"
+
+    def wrong(what: str, facts: dict[str, Any], payload: bytes) -> dict[str, Any]:
+        return clock if what == "clock" else {}
+
+    with agent(address, guests, tmp_path / "engine", echo, wrong):
+        lost(Tunnel(address, pair, tmp_path / "local"))
+
+
+def lost(tunnel: Tunnel) -> None:
+    """Wait until `tunnel` is lost, as its agent answers wrongly, and close it."""
+    until = time.monotonic() + 10.0
+    while not tunnel.lost:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    assert tunnel.lost.startswith("its agent answers wrongly")
+    with pytest.raises(TunnelError, match="answers wrongly"):
+        tunnel.ask("size")
+    tunnel.close()
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [[b"only one"], [b"", b""], [b"\xc1", b""], [b"\x80", b""], [b"", b"", b""], [encode(7), b""]],
+    ids=str,
+)
+def test_a_host_whose_agent_sends_nonsense_is_lost(tmp_path: Path, frames: list[bytes]) -> None:
+    guests, pair = keys()
+    context = zmq.Context()
+    admission = Admission(context, guests)
+    socket = context.socket(zmq.ROUTER)
+    admission.require(socket)
+    number = socket.bind_to_random_port("tcp://127.0.0.1")
+    tunnel = Tunnel(f"tcp://127.0.0.1:{number}", pair, tmp_path / "local")
+    try:
+        peer, *_ = socket.recv_multipart()
+        socket.send_multipart([peer, *frames])
+        lost(tunnel)
+    finally:
+        socket.close()
+        admission.stop()
+        context.term()
 
 
 def test_the_streams_of_a_dead_agent_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,10 @@ def _check(file: ScenarioFile, on: str, *, no_code: bool) -> _Checked:
         host,
         left,
         found,
-        ignored={runtime: unkept(scenario, runtime) for runtime in ON},
+        ignored={
+            runtime: unkept(scenario, SWARM if placed and runtime == "docker" else runtime)
+            for runtime in ON
+        },
         startup=startup_time(played, host.cores),
         dilation={"needed": needed, "taken": played.dilation, "source": cores.source},
         limits=[limit.plain(devices, others) for limit in limits_of(scenario)],

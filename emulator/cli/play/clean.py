@@ -49,17 +49,21 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
     there = clean_other_hosts(client, lambda each: run in (None, each), force)
     counts = {kind: count + getattr(there.removed, kind) for kind, count in counts.items()}
     left += there.removed.left
+    here = [owner.run for owner in spared]
+    there_only = [name for name in dict.fromkeys(there.spared) if name not in here]
 
     def show() -> None:
-        if run is not None and not wanted:
+        if run is not None and not (wanted or any(counts.values()) or there.spared):
             click.echo(f"the engine has nothing of a run {run}: `emulate list` names runs")
         click.echo("removed " + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
         for owner in spared:
             click.echo(f"left alone: run {owner.run} {_life(owner)}")
+        for name in there_only:
+            click.echo(f"left alone: run {name} may be alive, and has things at other hosts only")
         for why in left:
             click.echo(f"emulate: {why}", err=True)
 
-    content = {**counts, "spared": [owner.run for owner in spared], "left": left}
+    content = {**counts, "spared": [*here, *there_only], "left": left}
     emit(as_json, content, show, indent=None)
     sys.exit(1 if left else 0)
 

@@ -16,6 +16,7 @@ them are judged together (Holm, 1979).
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ...errors import first_of
@@ -237,12 +238,16 @@ class LinkFidelity:
         self.directions.setdefault((record.node, record.way), DirectionSums()).take(record)
 
     def rows(
-        self, cause: str, waits: Callable[[float], str] = lambda _: ""
+        self,
+        cause: str,
+        waits: Callable[[float], str] = lambda _: "",
+        causes: Mapping[str, str] = MappingProxyType({}),
     ) -> list[dict[str, Any]]:
         """Return a row for each direction: what was requested and achieved, verdict and reason.
 
         `cause`: why the host may have missed a request; empty if it had nothing to suffer from.
         `waits`: how late packets left the box, within its bound but by so many seconds or more.
+        `causes`: in place of `cause`, by the names of nodes on other hosts.
         """
         judged = {place: own.judged() for place, own in self.directions.items()}
         missed = _holm(
@@ -263,7 +268,7 @@ class LinkFidelity:
                 )
                 for name, each in own.items()
             }
-            rows.append(_row(*place, facts, cause, waits))
+            rows.append(_row(*place, facts, causes.get(place[0], cause), waits))
         rows.sort(key=lambda row: row["verdict"] != MISSED)
         return rows
 

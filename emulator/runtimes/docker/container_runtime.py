@@ -78,7 +78,7 @@ class DockerRuntime:
         self._clock = world.configs.clock
         self._log = ServerLog(world.output / "run.jsonl", load, self._clock)
         quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
-        self._host = HostLogs(hosts, load, quotas, self._clock)
+        self._host, self._loads_written = HostLogs(hosts, load, quotas, self._clock), False
         boxed = {hosts.of(node) for node in world.configs.boxed}
         forking = {hosts.of(node) for node in world.configs.forked}
         beside = [host.box for host in boxed] + [host.fork_server for host in forking]
@@ -346,10 +346,14 @@ class DockerRuntime:
                 self._reports.hear(said)
 
     def _record_load(self, *, last: bool = False) -> None:
-        """Write the load of the host, each time that a record is full and at the `last` call."""
-        if self._log.zero is None:
+        """Write the load of the hosts, each time that a record is full, and the rest once the run
+        is over or at the `last` call: what the hosts do later is not the run's."""
+        if self._log.zero is None or self._loads_written:
             return
-        for record in self._host.tick(self._log.now, last=last):
+        stop = self._log.stop
+        self._loads_written = last or stop is not None
+        at = self._log.now if stop is None else stop.at
+        for record in self._host.tick(at, last=self._loads_written):
             self._reports.write(record)
 
     def _hear_box(self, box: PacketBox, news: Said | OutputEnded) -> None:

@@ -171,6 +171,7 @@ def conducting(
             read(folder.records),
             left=left,
             shaped=Shaped(ready.backend.delay, shortest),
+            hosts={device: host.name for device, host in hosts.placed.items()},
         )
 
 

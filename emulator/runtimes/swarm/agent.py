@@ -91,7 +91,8 @@ class Hands:
         if not self._sampling:
             self._sampling = True
             self._load.begin()
-        return {"busy": self._load.busy[since:], "pressure": self._load.pressure[since:]}
+        known = slice(since, len(self._load.busy))  # whose samples come last
+        return {"busy": self._load.busy[known], "pressure": self._load.pressure[known]}
 
 
 async def connect() -> Ends:

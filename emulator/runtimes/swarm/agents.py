@@ -65,16 +65,15 @@ class Agents:
     run: str
     """Id by which the engine's things of the agents are labelled."""
     hosts: tuple[RemoteHost, ...]
+    missing: tuple[str, ...]
+    """A line for each host whose agent does not come up, with the reason."""
     close: Callable[[], None]
 
 
 def start(
     client: DockerClient, image: str, nodes: list[Node], tell: Callable[[str], None]
 ) -> Agents:
-    """Start an agent at each of `nodes`, from the `image` that all of them have.
-
-    Raises HostError with all hosts whose agent does not come up.
-    """
+    """Start an agent at each of `nodes`, from the `image` that all of them should have."""
     run = new_id()
     port = PORTS[int(run, 16) % len(PORTS)]
     guests, secrets = issue([CONDUCTOR], encrypt=True)
@@ -89,8 +88,20 @@ def start(
         tell(f"agents: starting at {', '.join(node.name for node in nodes)}")
         with refusals("starting the agents of the swarm's hosts"):
             _create(client, run, image, port, guests, nodes, marks)
-        hosts = _met(client, run, port, keys, nodes, folder, held)
-        return Agents(run, tuple(hosts), held.pop_all().close)
+        hosts, missing = _met(client, run, port, keys, nodes, folder, held)
+        return Agents(run, tuple(hosts), tuple(missing), held.pop_all().close)
+
+
+def start_all(
+    client: DockerClient, image: str, nodes: list[Node], tell: Callable[[str], None]
+) -> Agents:
+    """Start an agent at each of `nodes`; raise a HostError with all whose agent does not come up.
+    None is left then."""
+    agents = start(client, image, nodes, tell)
+    if agents.missing:
+        agents.close()
+        raise HostError(f"the swarm's hosts: {'; '.join(agents.missing)}")
+    return agents
 
 
 def _create(
@@ -156,8 +167,8 @@ def _met(
     nodes: list[Node],
     folder: Path,
     held: ExitStack,
-) -> list[RemoteHost]:
-    """Return the hosts of `nodes` once all agents answer."""
+) -> tuple[list[RemoteHost], list[str]]:
+    """Return the hosts of `nodes` whose agents answer, and a line for each other one."""
     until = time.monotonic() + START
     hosts: list[RemoteHost] = []
     wrong: list[str] = []
@@ -176,9 +187,7 @@ def _met(
         host = RemoteHost(node.name, node.cores, tunnel, engine, _container(engine, run))
         held.callback(host.close)
         hosts.append(host)
-    if wrong:
-        raise HostError("the swarm's hosts: " + "; ".join(wrong))
-    return hosts
+    return hosts, wrong
 
 
 def _ask(tunnel: Tunnel, until: float, failed: Callable[[], str]) -> None:

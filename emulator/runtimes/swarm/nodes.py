@@ -85,10 +85,17 @@ def manages(client: DockerClient) -> bool:
         return bool((client.info().get("Swarm") or {}).get("ControlAvailable"))
 
 
-def down_nodes(client: DockerClient) -> list[str]:
-    """Return the names of the nodes that do not answer the swarm's managers."""
-    nodes = client.api.nodes()
-    return sorted(Node.read(node).name for node in nodes if node["Status"]["State"] == "down")
+def unreachable_nodes(client: DockerClient) -> dict[str, str]:
+    """Return, by name, in a word why each node runs no agent: `down`, `drained`, or `paused`."""
+    words = {"drain": "drained", "pause": "paused"}
+    found = {}
+    for node in client.api.nodes():
+        state, availability = node["Status"]["State"], node["Spec"]["Availability"]
+        if state != "ready" or availability != "active":
+            found[Node.read(node).name] = (
+                state if state != "ready" else words.get(availability, availability)
+            )
+    return dict(sorted(found.items()))
 
 
 def _double(nodes: list[Node]) -> str:

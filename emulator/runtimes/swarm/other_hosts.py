@@ -13,7 +13,7 @@ from ..docker.engine.owners import owners
 from ..docker.engine.probing import Probed, examine
 from ..docker.images import node_image
 from . import agents
-from .nodes import down_nodes, manages, ready_nodes
+from .nodes import manages, ready_nodes, unreachable_nodes
 
 
 @dataclass
@@ -43,8 +43,9 @@ def clean_other_hosts(
         agents.remove_dead(client)
         _, others = ready_nodes(client)
         gone = [
-            f"host {name} is down: what runs have left there stays: `emulate clean` once it is back"
-            for name in down_nodes(client)
+            f"host {name} is {why}: what runs have left there stays: `emulate clean` once it is "
+            f"{'active' if why in ('drained', 'paused') else 'back'}"
+            for name, why in unreachable_nodes(client).items()
         ]
     cleaned.removed += Removed(left=tuple(gone))
     if not others:
@@ -55,6 +56,8 @@ def clean_other_hosts(
         cleaned.removed += Removed(left=(f"the swarm's other hosts were not looked at: {error}",))
         return cleaned
     try:
+        unseen = tuple(f"host {why}: what runs have left there stays" for why in running.missing)
+        cleaned.removed += Removed(left=unseen)
         for host in running.hosts:
             _clean(host, wanted, force, running.run, cleaned)
     finally:
@@ -86,7 +89,7 @@ def examine_hosts(client: DockerClient, image: str) -> list[tuple[str, Probed]]:
     _, others = ready_nodes(client)
     if not others:
         return []
-    running = agents.start(client, image, others, lambda line: None)
+    running = agents.start_all(client, image, others, lambda line: None)
     try:
         return [(host.name, examine(host.client, image, host=host)) for host in running.hosts]
     finally:

@@ -67,7 +67,7 @@ class SwarmEngines(play_containers.Engines):
         if not wanted:
             return super().open(client, image, scenario, probe, tell)
         agents.remove_dead(client)
-        running = agents.start(client, image.id, wanted, tell)
+        running = agents.start_all(client, image.id, wanted, tell)
         try:
             remove_dead_there(running.hosts, running.run)
             there = {device: host for host in running.hosts for device in placed[host.name]}

@@ -2,12 +2,15 @@
 
 import asyncio
 import itertools
+import math
 import threading
 import time
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import zmq
 import zmq.asyncio
 
@@ -25,9 +28,28 @@ LOOK = 0.5
 PATIENCE = 10.0
 """Seconds without an answer after which a host counts as lost."""
 
+LARGEST_ANSWER = 1 << 20
+"""Bytes of the largest message that an agent may send: pieces of streams, and short answers."""
+
+ALIVE_LOOK = 1.0
+"""Seconds between looks whether the thread is there that has to answer."""
+
 
 class TunnelError(OSError):
     """The agent refuses, or does not answer."""
+
+
+class _Reading(msgspec.Struct):
+    """An agent's answer on its host's clock and load."""
+
+    now: float
+    busy: list[float] = []
+    pressure: list[float | None] = []
+
+    def __post_init__(self) -> None:
+        numbers = self.now, *self.busy, *(share for share in self.pressure if share is not None)
+        if not all(map(math.isfinite, numbers)) or len(self.busy) != len(self.pressure):
+            raise ValueError("a clock and a load that are none")
 
 
 class Tunnel:
@@ -70,7 +92,17 @@ class Tunnel:
         if not self._thread.is_alive():
             call.close()
             raise TunnelError("the connection to the agent has ended")
-        return asyncio.run_coroutine_threadsafe(call, self._loop).result()
+        done: Future[T] = asyncio.run_coroutine_threadsafe(call, self._loop)
+        while self._thread.is_alive():
+            try:
+                return done.result(ALIVE_LOOK)
+            except TimeoutError:
+                if done.done():
+                    raise
+        if done.done():
+            return done.result()
+        call.close()  # the thread ended before it began with the call
+        raise TunnelError("the connection to the agent has ended")
 
     # -- in the thread -----------------------------------------------------------------------------
 
@@ -86,6 +118,7 @@ class Tunnel:
         self._socket = context.socket(zmq.DEALER)
         for option in (zmq.LINGER, zmq.SNDHWM, zmq.RCVHWM):
             self._socket.setsockopt(option, 0)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, LARGEST_ANSWER)
         self._socket.setsockopt(zmq.RECONNECT_IVL, 100)
         self._socket.curve_publickey = self._keys.public.encode()
         self._socket.curve_secretkey = self._keys.private.encode()
@@ -93,7 +126,8 @@ class Tunnel:
         self._socket.connect(self._address)
         self._streams = ByteStreams(self._send)
         server = await asyncio.start_unix_server(self._accept, self.path)
-        tasks = [asyncio.ensure_future(self._receive()), asyncio.ensure_future(self._watch())]
+        doing = self._receive(), self._watch()
+        tasks = [asyncio.ensure_future(self._trusting(each)) for each in doing]
         self._ready.set()
         await self._over.wait()
         server.close()
@@ -105,6 +139,13 @@ class Tunnel:
         self._socket.close()
         context.term()
         self.path.unlink(missing_ok=True)
+
+    async def _trusting(self, doing: Coroutine[Any, Any, None]) -> None:
+        """Do `doing`, and give the host up for lost if its agent answers wrongly."""
+        try:
+            await doing
+        except (ValueError, msgspec.MsgspecError) as error:
+            self._end(f"its agent answers wrongly: {error}")
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.lost:
@@ -153,15 +194,16 @@ class Tunnel:
             asked = time.monotonic()
             try:
                 facts = {"since": len(self.load.busy)}
-                there = await self._ask("clock", facts, b"", PATIENCE)
+                answer = await self._ask("clock", facts, b"", PATIENCE)
             except TunnelError:
                 if answered is not None:  # before, the conductor waits for an agent that starts
                     self._end(f"no answer for {time.monotonic() - answered:.0f} s")
                 continue
             answered = time.monotonic()
-            self.offset.heard(asked, float(there["now"]), answered)
-            self.load.pressure += there.get("pressure", [])
-            self.load.busy += there.get("busy", [])
+            there = msgspec.convert(answer, _Reading)
+            self.offset.heard(asked, there.now, answered)
+            self.load.pressure += there.pressure
+            self.load.busy += there.busy
             await asyncio.sleep(LOOK)
 
     def _end(self, why: str) -> None:

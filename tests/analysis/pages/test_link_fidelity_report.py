@@ -8,11 +8,11 @@ import pytest
 from analysis import Run
 from analysis.facts import host_load, link_fidelity
 from analysis.facts.devices import Device
-from analysis.figures import server_traffic
+from analysis.figures import host_use, server_traffic
 from analysis.figures.scores import accuracy_bytes
 from analysis.pages.report import report
 from analysis.pictures import drawing
-from analysis.tables import sections
+from analysis.tables import device_tables, sections
 from tests.fakes.runs.handmade_run import traffic_record, update, written
 
 LINKS = [
@@ -125,6 +125,70 @@ def test_a_server_that_used_its_core_is_marked(tmp_path: Path) -> None:
     dilated = written(tmp_path / "4", records, manifest={"dilation": 4})
     assert host_load.server_times(dilated) == [(0.25, 0.75)]
     assert host_load.server_times(written(tmp_path / "1", records)) == []
+
+
+def on_three_hosts(folder: Path) -> Run:
+    """A run with a server's host of half load, an idle one, and one that is short at the end."""
+    records: list[dict[str, Any]] = [{"at": 0, "what": "start", "devices": 3}]
+    loads = {"": [0.5] * 4, "idle": [0.1] * 4, "full": [0.3, 0.3, 0.3, 1.0]}
+    for late, (host, busy) in enumerate(loads.items()):  # each at a time of its own
+        facts = {"busy": busy, "short": [share == 1.0 for share in busy], "host": host}
+        facts |= {"server": [0.4] * 4} if not host else {"throttled": [0.2] * 4}
+        records.append({"at": 4.0 + 0.3 * late, "what": "host", **facts})
+    return written(folder, records)
+
+
+def test_one_host_that_is_short_marks_a_run_on_three(tmp_path: Path) -> None:
+    run = on_three_hosts(tmp_path)
+    assert host_load.short_seconds(run) == (1, 4)  # as the summary: those of the worst host
+    assert host_load.short_times(run) == [(pytest.approx(3.6), pytest.approx(4.6))]
+    assert {host: len(spans) for host, spans in host_load.short_times_of(run).items()} == {
+        "here": 0,
+        "idle": 0,
+        "full": 1,
+    }
+
+
+def test_a_clock_is_known_to_parts_of_a_millisecond(tmp_path: Path) -> None:
+    record = {"at": 4.0, "what": "host", "busy": [0.5], "short": [False], "host": "idle"}
+    records = [{**record, "clock_ahead": 0.0, "clock_error": 0.000529}]
+    (_, idle) = device_tables.hosts_table(written(tmp_path, records, manifest={"hosts": HOSTS}))
+    assert idle[-1] == "0.53 ms"
+
+
+HOSTS = {"here": ["near"], "idle": ["far-0", "far-1"]}
+
+
+def test_hosts_have_rows_in_a_run_that_never_began(tmp_path: Path) -> None:
+    run = written(tmp_path, [], manifest={"hosts": HOSTS})
+    assert device_tables.hosts_table(run) == [
+        ("here", "near", "–", "–", "–"),
+        ("idle", "far-0, far-1", "–", "–", "–"),
+    ]
+
+
+@pytest.mark.parametrize("hosts", [7, ["near"], {"here": 7}, {"here": [7]}])
+def test_a_damaged_entry_on_hosts_breaks_no_table(tmp_path: Path, hosts: Any) -> None:
+    device_tables.hosts_table(written(tmp_path, [], manifest={"hosts": hosts}))
+
+
+def test_each_host_has_a_panel_with_its_load_and_its_bands(tmp_path: Path) -> None:
+    run = on_three_hosts(tmp_path)
+    table = host_use.table([run])
+    figure = drawing._marked(host_use, table, [run])
+    drawn = {ax.get_label(): ax for ax in figure.axes if ax.axison}
+    assert [*drawn] == ["here", "full", "idle"]
+    for host, ax in drawn.items():
+        (load, *_) = (each for each in ax.patches if each.get_label() == "cores in use")
+        values, edges, _ = load.get_data()
+        assert [*values] == [*(100 * table[table["host"] == host]["busy"])]
+        assert all(edges[1:] > edges[:-1])
+        assert ax.get_ylabel() == f"{host}\n%"
+        # beside two lines a band and its strip
+        assert len(ax.patches) == (4 if host == "full" else 2)
+    (legend,) = drawn["here"].figure.axes[1].get_legend().get_texts()[:1]
+    assert legend.get_text() == "cores in use"
+    assert len(drawn["here"].get_legend().get_texts()) == 3  # one for each kind on any host
 
 
 def test_several_runs_have_no_bands(tmp_path: Path) -> None:

@@ -5,13 +5,15 @@ import socket
 import stat
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from emulator.errors import DeploymentError
-from emulator.runtimes.swarm import agent
+from emulator.errors import DeploymentError, HostError
+from emulator.runtimes.docker.engine.hosts import EngineHost
+from emulator.runtimes.swarm import agent, agents, other_hosts
 from emulator.runtimes.swarm.agent import FILES, Hands
+from emulator.runtimes.swarm.nodes import unreachable_nodes
 from emulator.runtimes.swarm.remote_host import RemoteHost
 from emulator.transport.tunnel.clock_offset import ClockOffset
 from emulator.transport.tunnel.conductor_end import TunnelError
@@ -158,3 +160,67 @@ def test_the_socket_s_path_fits_into_a_unix_address() -> None:
 
     with tempfile.TemporaryDirectory(prefix="emulate-swarm-") as folder:
         assert len(os.path.join(folder, "engine-99.sock")) < 100
+
+
+def test_nodes_that_run_no_agent_are_named_with_the_reason() -> None:
+    def node(name: str, state: str, availability: str) -> dict[str, Any]:
+        description = {"Hostname": name, "Resources": {"NanoCPUs": 10**9, "MemoryBytes": 1}}
+        return {
+            "ID": name,
+            "Spec": {"Availability": availability},
+            "Description": description,
+            "Status": {"State": state, "Addr": "10.0.0.1"},
+        }
+
+    states = (
+        ("one", "ready", "active"),
+        ("three", "ready", "drain"),
+        ("two", "down", "active"),
+        ("zero", "ready", "pause"),
+    )
+    client: Any = SimpleNamespace(
+        api=SimpleNamespace(nodes=lambda: [node(*facts) for facts in states])
+    )
+    assert unreachable_nodes(client) == {"three": "drained", "two": "down", "zero": "paused"}
+
+
+class FewAgents:
+    """Agents of a swarm, of which one does not come up."""
+
+    def __init__(self) -> None:
+        self.run, self.hosts, self.missing = "ours", (EngineHost(None, "far"),), ("far-2: why",)  # type: ignore[arg-type]
+        self.closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_clean_looks_at_the_hosts_that_answer_and_names_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few, looked, client = FewAgents(), list[str](), cast(Any, None)
+    monkeypatch.setattr(other_hosts, "manages", lambda client: True)
+    monkeypatch.setattr(other_hosts, "ready_nodes", lambda client: (None, ["a", "b"]))
+    monkeypatch.setattr(other_hosts, "unreachable_nodes", lambda client: {"three": "drained"})
+    monkeypatch.setattr(other_hosts.agents, "remove_dead", lambda client: [])
+    monkeypatch.setattr(other_hosts.agents, "start", lambda *about: few)
+    image = SimpleNamespace(id="image")
+    monkeypatch.setattr(other_hosts.node_image, "require", lambda client: image)
+    monkeypatch.setattr(other_hosts, "_clean", lambda host, *about: looked.append(host.name))
+    cleaned = other_hosts.clean_other_hosts(client, lambda run: True, False)
+    assert looked == ["far"] and few.closed == 1
+    drained, missing = cleaned.removed.left
+    assert drained.startswith("host three is drained") and drained.endswith("once it is active")
+    assert missing.startswith("host far-2: why")
+    with pytest.raises(HostError, match="far-2: why"):
+        agents.start_all(client, "image", [], lambda line: None)
+    assert few.closed == 2
+
+
+def test_half_a_sample_of_the_load_is_not_sent(there: Path) -> None:
+    """The thread that samples has added the pressure, and not yet the busy cores."""
+    hands = Hands(there)
+    hands._sampling = True
+    hands._load.busy, hands._load.pressure = [0.1, 0.2], [0.3, None, 0.5]
+    first = hands.answer("clock", {"since": 1}, b"")
+    assert (first["busy"], first["pressure"]) == ([0.2], [None])

@@ -267,6 +267,7 @@ def test_what_check_says_of_the_hosts(emulate_there: Command) -> None:
     assert hosts["engine-2"] == ["far-0", "far-1"]
     shown = emulate_there("check", file, "--on", "swarm").stdout
     assert "host engine-3: slow" in shown
+    assert "one engine has one host" not in shown
     wrong = emulate_there("check", file, "--on", "swarm", "--set", "devices[0].host=attic")
     assert wrong.returncode == 1 and "'attic'" in wrong.stderr
 

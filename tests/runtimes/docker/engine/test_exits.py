@@ -345,6 +345,23 @@ def test_a_run_ends_with_its_server_and_says_why(play: Callable[..., Played], no
     assert gone["node"] == node
 
 
+def test_the_load_of_a_run_ends_with_the_run(play: Callable[..., Played]) -> None:
+    """The containers of other hosts take seconds to end: that load is not the run's."""
+    run = play()
+    run.begin()
+    run.load.busy += [0.5] * 3
+    run.load.pressure += [None] * 3
+    run.write(3.25, "stop", reason="updates")
+    run.hear()
+    run.runtime._take(0.0)
+    run.load.busy += [1.0] * 20
+    run.load.pressure += [None] * 20
+    run.runtime._take(0.0)
+    run.runtime._record_load(last=True)  # as at the end of all containers
+    loads = [record for record in read(run.folder.reports) if record["what"] == "host"]
+    assert [(record["at"], record["busy"]) for record in loads] == [(3.25, [0.5] * 3)]
+
+
 @pytest.mark.parametrize("node", ["server", "evaluator"])
 def test_an_earlier_end_of_its_process_does_not_explain_that_of_a_container(
     play: Callable[..., Played], node: str
