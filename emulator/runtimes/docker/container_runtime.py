@@ -118,7 +118,8 @@ class DockerRuntime:
         self._survivors = survivors
         lives = self._world.lives
         made = self._exits, self._node_logs, self._view, survivors, lives
-        self._reports = Reports(*made, self._clock, self._host, self._world.gateways)
+        vital = [*self._world.servers, *self._world.gateways]
+        self._reports = Reports(*made, self._clock, self._host, vital)
         launcher = Launcher(self._hosts, self._folder, self._world, self._stdio, self._exits)
         self._launcher = launcher
         self.unanswered = launcher.unanswered
@@ -136,8 +137,11 @@ class DockerRuntime:
             self._forks[host.fork_server] = forks
             forks.start()
         self._world.write_server()
-        launcher.finish(launcher.start, SERVER)  # alone: the others are told its address
-        self._stdio.listen(SERVER)
+        if len(self._world.servers) > 1:
+            launcher.create_shards_volume()
+        for server in self._world.servers:  # before the others, which are told the addresses
+            launcher.finish(launcher.start, server)
+            self._stdio.listen(server)
         self._world.write_gateways()
         for gateway in self._world.gateways:
             launcher.finish(launcher.start, gateway)
@@ -274,6 +278,7 @@ class DockerRuntime:
             self._view.progress("the server has not written its model in time")
         gateways = self._world.gateways  # nobody needs them once the server is gone
         told = {name for name in gateways if self._stdio.tell(name, StopPart())}
+        told |= {*self._world.servers}  # the leader has told the others
         until = self._clock.now() + LAST_REPORTS
         while told - self._ended and self._clock.now() < until:
             self._look(LOG_LOOK)
@@ -357,8 +362,9 @@ class DockerRuntime:
         return True
 
     def _hold(self, node: str, delay: Delay) -> None:
-        """Tell the server's supervisor for how long to hold back the messages of `node`."""
-        self._stdio.tell(SERVER, HoldMessages(node, delay.plain()))
+        """Tell the server's supervisors for how long to hold back the messages of `node`."""
+        for server in self._world.servers:
+            self._stdio.tell(server, HoldMessages(node, delay.plain()))
 
     def _lift(self, node: str, lifted: bool, press: int) -> None:
         """Lift or put back the CPU quota of `node`, as its supervisor asked, and answer."""
