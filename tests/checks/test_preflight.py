@@ -201,7 +201,9 @@ PROVOKED: dict[str, Provoked] = {
     "measures_in_virtual_time": Provoked(
         "containers keep no trajectory", ("measure={momentum: {steps: 50, examples: 20}}",)
     ),
-    "one_server": Provoked("containers have one server", ("server.shards=2",)),
+    "undurable_shards": Provoked(
+        "no shard of the server comes back", ("server.shards=2", "server.durability=update")
+    ),
     "missing_imports": Provoked(
         "which containers lack", given=_own_plugin("import pandas\n" + BARE, "synchronization")
     ),
