@@ -221,13 +221,13 @@ def beside_devices(scenario: Scenario) -> int:
 def bridges(scenario: Scenario) -> dict[str, int]:
     """Return for each node of `scenario` but the server the number of its bridge, from 0.
 
-    The server is on all bridges. With bottlenecks there is one: the members of a bottleneck reach
+    The server, or each shard, is on all bridges. With bottlenecks there is one: the members of a bottleneck reach
     the server through their gateway, by routes within one network.
     """
     evaluator = [] if scenario.evaluate.later else [EVALUATOR_ROLE]
     gateways, devices = scenario.bottlenecks, scenario.nodes
     nodes = [*evaluator, *(each.name for each in gateways), *(each.name for each in devices)]
-    most = len(nodes) if scenario.bottlenecks else PORTS - 1
+    most = len(nodes) if scenario.bottlenecks else PORTS - scenario.server.shards
     return {name: rank // most for rank, name in enumerate(nodes)}
 
 
