@@ -11,7 +11,7 @@ from ..learning.models import OwnModel
 from ..optimizers import SGD
 from ..scenario import Scenario
 from ..scenario.reading.training_checks import gradients_of_a_step
-from ..scenario.sections.server_section import HOST
+from ..scenario.sections.server_section import HOST, NONE
 from ..scenario.sections.training_section import initial_model
 from ..scenario.timeline.compiled import verbs_of_faults
 from ..synchronization import AnySynchronization, Barrier, ComputeGroups, Softsync
@@ -66,12 +66,13 @@ def measures_in_virtual_time(scenario: Scenario) -> Iterator[Finding]:
         )
 
 
-def one_server(scenario: Scenario) -> Iterator[Finding]:
-    """Refuse shards of the server in containers: virtual time alone plays them."""
-    if scenario.server.shards > 1:
+def undurable_shards(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse durable shards of the server in containers: virtual time alone plays them."""
+    if scenario.server.shards > 1 and scenario.server.durability != NONE:
         yield refusal(
             "server.shards",
-            "containers have one server: leave it out, or play the scenario with --on virtual",
+            "in containers no shard of the server comes back after its end: leave "
+            "server.durability out, or play the scenario with --on virtual",
         )
 
 

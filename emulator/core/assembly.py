@@ -27,7 +27,7 @@ from ..learning.learners.batches import Batches, per_epoch
 from ..learning.models import Model
 from ..learning.models.saved_model import SavedModel
 from ..log.lines import RunLog
-from ..pulls import HeldModel
+from ..pulls import HeldModel, HeldParts
 from ..synchronization import Barrier, Bounded, ComputeGroups, Synchronizer
 from .cut.activation_values import ActivationCoding, ExampleSizes
 from .cut.cut_exchange import PATIENCE, CutExchange, CutPlan
@@ -38,7 +38,16 @@ from .server.parameter_server import VIRTUAL, Driver, ParameterServer
 from .server.parameters import Parameters, State
 from .server.pulled_versions import GroupUpdates
 from .server.worker_exchanges import ServerParts
-from .sharding.server_shards import ServerShards, balanced_shards
+from .sharding.follower import Follower
+from .sharding.leader import (
+    Connections,
+    Followers,
+    Leader,
+    LeadersCodec,
+    LeadersReplies,
+    LeadersState,
+)
+from .sharding.server_shards import LEADER, ServerShards, balanced_shards
 from .sharding.sharded_state import ShardedState
 
 
@@ -52,18 +61,61 @@ def parameters(plan: Plan, saved: SavedModel | None = None) -> State:
     layout = models.find(plan.model).layout
     segment = device_layers(plan.worker.cut, layout)
     shards = server_shards(plan.worker, layout)
-    parts = [
-        _part(
-            plan, own, modulation.make(plan.modulation), aggregation.make(plan.aggregation), saved
-        )
-        for own in (shards.segments if shards else [segment])
-    ]
+    parts = [_shard(plan, own, saved) for own in (shards.segments if shards else [segment])]
     return ShardedState(parts) if shards else parts[0]
 
 
 def server_shards(plan: WorkerPlan, layout: Layout) -> ServerShards | None:
     """Return the shards of the server for the model of `layout`; None: it has none."""
     return balanced_shards(layout, plan.shards) if plan.shards > 1 else None
+
+
+def follower(plan: Plan, number: int, saved: SavedModel | None = None) -> Follower:
+    """Make the shard `number` of the plan's server; parameters of `saved` as of `parameters`."""
+    layout = models.find(plan.model).layout
+    shards = server_shards(plan.worker, layout)
+    assert shards is not None
+    segment = shards.segments[number]
+    own, pull = layout.part(segment), pulls.make(plan.worker.pull)
+    state = _shard(plan, segment, saved)
+    return Follower(segment, own, state, pull.start(own), codecs.make(plan.worker.codec))
+
+
+def leader(
+    plan: Plan,
+    log: RunLog,
+    now: float,
+    driver: Driver,
+    connections: Connections,
+    saved: SavedModel | None = None,
+) -> tuple[ParameterServer, Leader]:
+    """Make the parameter server of the plan's first shard, and what its driver drives.
+
+    `connections` are those with the other shards; otherwise as `server` and `parameters`.
+    """
+    layout = models.find(plan.model).layout
+    shards = server_shards(plan.worker, layout)
+    assert shards is not None
+    segment = shards.segments[LEADER]
+    own, followers = _shard(plan, segment, saved), Followers(connections, shards)
+    pull = pulls.make(plan.worker.pull).start(layout.part(segment))
+    parts = ServerParts(
+        layout=layout,
+        codec=LeadersCodec(codecs.make(plan.worker.codec), layout.part(segment)),
+        synchronizer=synchronizer(plan),
+        pulls=pull,
+        groups=_group_updates(plan),
+        shards=shards,
+        replies=LeadersReplies(own, pull, layout, shards, followers),
+    )
+    made = ParameterServer(plan, LeadersState(own, followers), parts, log, now, driver)
+    return made, Leader(made, shards, followers)
+
+
+def _shard(plan: Plan, segment: Segment, saved: SavedModel | None) -> Parameters:
+    """Make the layers of `segment`, with the plan's modulation and optimizer."""
+    modulator, combined = modulation.make(plan.modulation), aggregation.make(plan.aggregation)
+    return _part(plan, segment, modulator, combined, saved)
 
 
 def server_parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
@@ -123,11 +175,15 @@ def server(
         codec=codec or codecs.make(plan.worker.codec),
         synchronizer=synchronizer(plan),
         pulls=pulls.make(plan.worker.pull).start(layout),
-        groups=GroupUpdates(plan.groups) if 1 < len(plan.groups) < len(plan.workers) else None,
+        groups=_group_updates(plan),
         cut=cut,
         shards=server_shards(plan.worker, layout),
     )
     return ParameterServer(plan, state, parts, log, now, driver)
+
+
+def _group_updates(plan: Plan) -> GroupUpdates | None:
+    return GroupUpdates(plan.groups) if 1 < len(plan.groups) < len(plan.workers) else None
 
 
 def cut_exchange(
@@ -239,11 +295,13 @@ class WorkerAssembly:
         """
         return Scheduler(device, self._schedule, prior, report) if self.segmented else None
 
-    def held_model(self) -> HeldModel | None:
+    def held_model(self) -> HeldModel | HeldParts | None:
         """Make the copy of the model that a worker keeps and that patches refer to.
 
         Return None if every pull brings the whole model as float32.
         """
         if self._pull == pulls.WholeModel():
             return None
+        if self.shards is not None:
+            return HeldParts(self._pull.values, self.layout, self.shards.segments)
         return HeldModel(self._pull.values, self.layout)

@@ -32,6 +32,8 @@ OUTPUT = Path("/output")
 """Folder in which the server writes its log and the model."""
 BOX = Path("/box/socket")
 """Socket of the box that holds packets; only containers with a link through the box have it."""
+SHARDS = Path("/shards")
+"""Folder of the sockets between the shards of the server; only their containers have it."""
 PORT = 5555
 """TCP port on which the server listens."""
 ENDINGS = {"canceled": signal.SIGTERM, "stopped": signal.SIGUSR1}
@@ -144,6 +146,8 @@ class ServerAddress(msgspec.Struct, frozen=True):
     hold: Delay = Delay()
     changing: bool = False
     """Whether faults may change the `hold`."""
+    others: tuple[str, ...] = ()
+    """Addresses of the server's shards beside the one that leads, in their order."""
 
 
 class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
@@ -189,6 +193,8 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     """Times that the run was resumed after its conductor had died."""
     resumed_at: float = 0.0
     """Emulated seconds from which the clock of a resumed run goes on."""
+    shard: int = 0
+    """Number of the shard of the server; that with 0 is the server, or leads the other shards."""
 
 
 class RelayRole(msgspec.Struct, frozen=True, tag="relay"):

@@ -7,6 +7,7 @@ from ..plugins import Family, plain
 from .base import EncodedModel, Pulls
 from .delta import Delta
 from .held_model import HeldModel
+from .held_parts import HeldParts
 from .whole_model import WholeModel
 
 AnyPull: TypeAlias = WholeModel | Delta
@@ -26,6 +27,7 @@ __all__ = [
     "Delta",
     "EncodedModel",
     "HeldModel",
+    "HeldParts",
     "Pulls",
     "WholeModel",
     "make",

@@ -129,9 +129,9 @@ class Demand:
     memory: int
     """Expected bytes of all containers, from `WORKER`, `SERVER`, `EVALUATOR` and `SHARED`."""
     server: int
-    """Bytes of `memory` for the parameter server."""
+    """Bytes of `memory` for the parameter server, or for each of its shards."""
     server_limit: int
-    """Memory limit of the parameter server's container, in bytes."""
+    """Memory limit of the container of the parameter server, or of each shard, in bytes."""
     evaluator_limit: int
     """Memory limit of the evaluator's container, in bytes."""
     limits: int
@@ -172,7 +172,7 @@ def demand(scenario: Scenario) -> Demand:
         cores=round(sum(device.cpu or 0.0 for device in devices), 6),
         unlimited=sum(device.cpu is None for device in devices),
         memory=_devices_memory(scenario)
-        + server
+        + server * scenario.server.shards
         + (0 if scenario.evaluate.later else EVALUATOR)  # it comes when the others have gone
         + SHARED
         + GATEWAY * len(scenario.bottlenecks),
@@ -213,21 +213,21 @@ def _rebooted(scenario: Scenario) -> frozenset[str]:
 
 
 def beside_devices(scenario: Scenario) -> int:
-    """Return the number of containers beside those of devices and bottlenecks: the server, and the
-    evaluator if it measures during the run."""
-    return 1 if scenario.evaluate.later else 2
+    """Return the number of containers beside those of devices and bottlenecks: the server, or each
+    of its shards, and the evaluator if it measures during the run."""
+    return scenario.server.shards + (0 if scenario.evaluate.later else 1)
 
 
 def bridges(scenario: Scenario) -> dict[str, int]:
     """Return for each node of `scenario` but the server the number of its bridge, from 0.
 
-    The server is on all bridges. With bottlenecks there is one: the members of a bottleneck reach
-    the server through their gateway, by routes within one network.
+    The server, or each shard, is on all bridges. With bottlenecks there is one: the members of a
+    bottleneck reach the server through their gateway, by routes within one network.
     """
     evaluator = [] if scenario.evaluate.later else [EVALUATOR_ROLE]
     gateways, devices = scenario.bottlenecks, scenario.nodes
     nodes = [*evaluator, *(each.name for each in gateways), *(each.name for each in devices)]
-    most = len(nodes) if scenario.bottlenecks else PORTS - 1
+    most = len(nodes) if scenario.bottlenecks else PORTS - scenario.server.shards
     return {name: rank // most for rank, name in enumerate(nodes)}
 
 

@@ -10,6 +10,7 @@ from ..core.wire.messages import Again, Message
 from ..core.worker.garbled_question_pace import QuestionPace
 from ..shaping.hold import Hold
 from .peer import Peer
+from .shard_peers import ShardPeers
 
 OFFLINE = 0.5
 """Seconds between two looks for a connection while there is none."""
@@ -31,7 +32,7 @@ class Delivery(NamedTuple):
 class Inbox:
     """Messages from the server, held back as long as the emulated link would have taken."""
 
-    peer: Peer
+    peer: Peer | ShardPeers
     hold: Hold[Delivery] | None
     """None: messages are delivered as they arrive."""
     before_hold: Callable[[], None] = lambda: None

@@ -26,9 +26,10 @@ from ..core.wire.messages import (
 )
 from ..core.worker.worker import Await, Begun, NodeCoroutine, Tell
 from ..errors import WireError
-from ..pulls import HeldModel
+from ..pulls import HeldModel, HeldParts
 from .inbox import Delivery, Inbox
 from .peer import Peer
+from .shard_peers import ShardPeers
 from .work import Computing, Work
 
 
@@ -40,7 +41,7 @@ class SentPushes:
     knows a push that it has by its ticket.
     """
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: Peer | ShardPeers) -> None:
         self._peer = peer
         self._ticket: int | None = None  # of the last pull
         self._pushes: list[Request] = []  # since the last model came
@@ -91,11 +92,11 @@ class RunObserver:
 
 def run(
     coroutine: NodeCoroutine[Any],
-    peer: Peer,
+    peer: Peer | ShardPeers,
     work: Work,
     *,
     inbox: Inbox | None = None,
-    held_model: HeldModel | None = None,
+    held_model: HeldModel | HeldParts | None = None,
     computing: Computing = nullcontext,
     observer: RunObserver = RunObserver(),
     durable: bool = False,
@@ -136,9 +137,9 @@ class _Exchange:
 
     def __init__(
         self,
-        peer: Peer,
+        peer: Peer | ShardPeers,
         inbox: Inbox,
-        held_model: HeldModel | None,
+        held_model: HeldModel | HeldParts | None,
         work: Work,
         pushes: SentPushes | None,
     ) -> None:
@@ -160,7 +161,7 @@ class _Exchange:
             self._peer.send(message)
         self._work.sent(message, self._peer.size(message), now)
 
-    def _held_version(self, held_model: HeldModel) -> int | None:
+    def _held_version(self, held_model: HeldModel | HeldParts) -> int | None:
         """Return the version of the held model; forget the model if the server may have."""
         if self._pushes and self._pushes.model_breaks != self._peer.breaks:
             held_model.forget()  # the server may have come back with an older model
@@ -176,7 +177,7 @@ class _Exchange:
         if self._pushes:
             self._pushes.took(message)
         match message:
-            case ModelReply() | Patch() if self._held_model:
+            case ModelReply() | Patch() if isinstance(self._held_model, HeldModel):
                 return _decoded(message, self._held_model)
             # pieces of the answer to an earlier pull would break the order of this one's
             case ModelSegment() | PatchSegment() if message.ticket == self._ticket:
@@ -211,7 +212,7 @@ def _decoded(reply: ModelReply | Patch, held_model: HeldModel) -> ModelReply | N
 
 
 def _decoded_piece(
-    reply: ModelSegment | PatchSegment, held_model: HeldModel | None
+    reply: ModelSegment | PatchSegment, held_model: HeldModel | HeldParts | None
 ) -> ModelSegment | None:
     """Return `reply` with the parameters of its segment, and keep them in `held_model` if given.
 
@@ -247,7 +248,7 @@ class Farewell(threading.Thread):
     away while it computes, which may take seconds, or when this thread wakes it from a wait.
     """
 
-    def __init__(self, node: str, peer: Peer, asked_by: signal.Signals) -> None:
+    def __init__(self, node: str, peer: Peer | ShardPeers, asked_by: signal.Signals) -> None:
         """Take the signal `asked_by` from here on.
 
         Call this in the main thread, which uses `peer`.

@@ -83,6 +83,11 @@ class Peer:
         self._interrupt = descriptor, call
         self._poller.register(descriptor, zmq.POLLIN)
 
+    def register(self, poller: zmq.Poller) -> None:
+        """Let `poller` wake up when `receive` has something to do."""
+        poller.register(self._socket, zmq.POLLIN)
+        poller.register(self._events, zmq.POLLIN)
+
     def send(self, message: Message) -> None:
         """Queue `message`. The message is lost if the queue is full, after a long disconnection."""
         self.look()

@@ -163,7 +163,13 @@ class Router:
         most = len(self._admission.names) + STALE
         silence = clock.real(heartbeat.timeout)
         self._watch = Watch(self._socket, silence, largest=largest, limit=self.allowed, most=most)
+        self._poller = zmq.Poller()
+        self._poller.register(self._socket, zmq.POLLIN)
         self._socket.bind(address)
+
+    def wake_for(self, socket: "zmq.Socket[Any]") -> None:
+        """Let `poll` end as soon as `socket` can be read, too."""
+        self._poller.register(socket, zmq.POLLIN)
 
     @property
     def address(self) -> str:
@@ -176,7 +182,7 @@ class Router:
         None waits without an end. A refusal that the watch reports meanwhile does not end the wait.
         """
         wait = None if timeout is None else max(0, round(self.clock.real(timeout) * 1000))
-        return bool(self._watch.refusals or self._socket.poll(wait) or self._watch.refusals)
+        return bool(self._watch.refusals or self._poller.poll(wait) or self._watch.refusals)
 
     def register(self, poller: zmq.Poller) -> None:
         """Let `poller` wake up for messages. Refusals of the watch wait for the next wake-up."""

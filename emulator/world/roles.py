@@ -14,3 +14,14 @@ SHARD = f"{SERVER}_"
 def shard_name(number: int) -> str:
     """Return the name of a shard of the server, counted from 0."""
     return f"{SHARD}{number + 1}"
+
+
+def is_server(name: str) -> bool:
+    """Return whether `name` is the server's, or that of one of its shards."""
+    return name == SERVER or name.startswith(SHARD)
+
+
+def server_names(shards: int) -> list[str]:
+    """Return the names of the containers of a server with `shards`: that of the first, which leads
+    the others, is the server's."""
+    return [SERVER, *(shard_name(number) for number in range(1, shards))]

@@ -208,7 +208,9 @@ PROVOKED: dict[str, Provoked] = {
             "faults=[{kind: corrupt, nodes: [one], at: 1s, lasts: 1s, messages: 5%}]",
         ),
     ),
-    "one_server": Provoked("containers have one server", ("server.shards=2",)),
+    "undurable_shards": Provoked(
+        "no shard of the server comes back", ("server.shards=2", "server.durability=update")
+    ),
     "missing_imports": Provoked(
         "which containers lack", given=_own_plugin("import pandas\n" + BARE, "synchronization")
     ),

@@ -5,7 +5,6 @@ import pytest
 from tests.cover import (
     LIBRARY,
     PARTS,
-    SHARDS,
     covered,
     drawn,
     made_durable,
@@ -24,7 +23,7 @@ OF_DEVICES = ("schedule", "split")
 
 
 def test_every_part_is_played_in_containers() -> None:
-    assert PARTS - covered(played_in_containers()) == ELSEWHERE | {SHARDS}  # in virtual time alone
+    assert PARTS - covered(played_in_containers()) == ELSEWHERE
 
 
 def test_every_part_is_played_in_virtual_time() -> None:

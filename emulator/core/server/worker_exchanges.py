@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from ...codecs.base import Codec
 from ...errors import WireError
@@ -51,6 +52,8 @@ class ServerParts:
     """Takes the activations of devices whose model is cut."""
     shards: ServerShards | None = None
     """The shards of the server; None: it has none."""
+    replies: "Replier | None" = None
+    """Answers pulls; None: the server has the whole model in this process."""
 
 
 class WorkerExchanges(Stateful):
@@ -73,7 +76,8 @@ class WorkerExchanges(Stateful):
         """With `by_name` the updates of a step are summed in the order of the workers' names."""
         self._parameters, self._codec, self._layout = parameters, parts.codec, parts.layout
         self._synchronizer, self._ledger = parts.synchronizer, ledger
-        self._replies = PullReplies(parameters, parts.pulls, parts.layout, parts.shards)
+        whole = parameters, parts.pulls, parts.layout, parts.shards
+        self._replies: Replier = parts.replies or PullReplies(*whole)
         self._pulled = PulledVersions()
         self._staging = _staging(parts)
         self._groups, self._cut, self._by_name = parts.groups, parts.cut, by_name
@@ -292,6 +296,20 @@ def earliest(*times: float | None) -> float | None:
 
 def _too_old(push: Update | UpdateSegment) -> str:
     return f"version {push.version} is older than the history kept"
+
+
+class Replier(Protocol):
+    """Makes replies out of the present model; `PullReplies` documents each part."""
+
+    def changed(self, gradients: Sequence[Gradient]) -> None: ...
+
+    def held(self) -> Vector: ...
+
+    def check(self, pull: Pull) -> None: ...
+
+    def whole(self, pull: Pull) -> PullReply: ...
+
+    def pieces(self, pull: Pull, times: Times | None) -> list[PullReply]: ...
 
 
 class PullReplies(Stateful):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...optimizers.base import OptimizerState
 from ...vectors import Gradient, Vector
@@ -59,10 +60,7 @@ class ShardedState:
             own = [(gradients[number], version) for gradients, version in split]
             divisors.append(part.apply(own, weights))
             entries.append([gradient.values.size for gradient, _ in own])
-        weighted, counts = np.multiply(divisors, entries).sum(axis=0), np.sum(entries, axis=0)
-        # an update without entries has the same divisor at every shard
-        means = np.divide(weighted, counts, out=np.array(divisors[0]), where=counts > 0)
-        return [float(mean) for mean in means]
+        return mean_divisors(divisors, np.array(entries))
 
     def _split(self, gradient: Gradient) -> Iterator[Gradient]:
         """Yield the part of `gradient` at each shard, with indices from the shard's start."""
@@ -100,3 +98,14 @@ class ShardedState:
         self._whole = None
         for part, own in zip(self._parts, state["parts"], strict=True):
             part.restore(own)
+
+
+def mean_divisors(divisors: Sequence[Sequence[float]], entries: NDArray[np.int64]) -> list[float]:
+    """Return the mean divisor of each update over all of its entries.
+
+    `divisors` and `entries` have a row for each shard, and in it a number for each update.
+    """
+    weighted, counts = np.multiply(divisors, entries).sum(axis=0), np.sum(entries, axis=0)
+    # an update without entries has the same divisor at every shard
+    means = np.divide(weighted, counts, out=np.array(divisors[0]), where=counts > 0)
+    return [float(mean) for mean in means]

@@ -15,6 +15,7 @@ from ...transport import node_driver
 from ...transport.inbox import Inbox
 from ...transport.node_driver import Farewell, RunObserver
 from ...transport.peer import Garble, Peer, as_they_are
+from ...transport.shard_peers import ShardPeers
 from ...transport.work import Work
 from ...vectors import Buffer
 from ...world.emulated_clock import EmulatedClock
@@ -35,6 +36,7 @@ from ..reports import BegunReport, DrawnReport, PartReport, RecordReport, encode
 from .part_process import CONTROL
 
 if TYPE_CHECKING:
+    from ...core.sharding.server_shards import ServerShards
     from ...learning.learners.batches import Batches
     from ...log.records.plan_records import IterationRecord, PlanRecord
     from .worker_parts import PartFaults, WorkerParts
@@ -82,7 +84,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
     hold = _hold(part.connection, part.plan.seed, node.name, incarnation)
     before_hold = OwnHold(hold, part.connection.hold, orders).look if hold else _nothing
     garble = _garble(part, node.name, incarnation, orders)
-    with _connect(part.connection, node.clock, garble) as peer:
+    with _connect(part.connection, node.clock, garble, assembly.shards) as peer:
         node_driver.run(
             parts.coroutine,
             peer,
@@ -130,9 +132,20 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
         )
 
 
-def _connect(connection: ServerAddress, clock: EmulatedClock, garble: Garble = as_they_are) -> Peer:
-    address = connection.address, connection.secret, connection.heartbeat
-    return Peer(*address, checked=connection.checked, garble=garble, clock=clock)
+def _connect(
+    connection: ServerAddress,
+    clock: EmulatedClock,
+    garble: Garble = as_they_are,
+    shards: "ServerShards | None" = None,
+) -> Peer | ShardPeers:
+    """Connect with the server, or with each of its `shards`."""
+    how = connection.secret, connection.heartbeat
+
+    def peer(address: str) -> Peer:
+        return Peer(address, *how, checked=connection.checked, garble=garble, clock=clock)
+
+    first = peer(connection.address)
+    return ShardPeers([first, *map(peer, connection.others)], shards) if shards else first
 
 
 def _garble(part: WorkerRole, name: str, incarnation: int, orders: PartOrders) -> Garble:

@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from ...core.cut.cut_exchange import CutExchange
 from ...core.plan import Plan
 from ...core.server.parameter_server import Chore, Driver, ParameterServer
 from ...core.server.snapshot_exchange import Keep
+from ...core.sharding.server_shards import LEADER
 from ...core.zmtp import Heartbeat
 from ...learning import models
 from ...learning.models import Model, saved_model
@@ -24,6 +25,8 @@ from ...log.lines import RunLog
 from ...shaping.hold import Hold, hold_for
 from ...transport import server_driver
 from ...transport.router import Router
+from ...transport.server_driver import Served
+from ...transport.shard_link import FollowerLink, LeaderLinks
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from .. import config
 from ..config import ENDINGS, PORT, ServerRole
@@ -31,6 +34,7 @@ from ..durable.durable_server import DurableServer
 from ..durable.recovery import Resumed, recovered
 from ..link.hold_changes import DevicesHolds
 from ..orders import PartOrders
+from .follower_role import FollowingServer
 from .kept_versions import KeptVersions
 from .server_chores import HELLOS, Checkpoints, ConductorsHello, Roll, save
 
@@ -48,24 +52,76 @@ def serve(
     graph: Path = config.GRAPH,
     clock: EmulatedClock = UNDILATED,
 ) -> None:
-    """Serve until the run is over; write `run.jsonl` and `model.npz` to the folder `output`."""
+    """Serve until the run is over; write `run.jsonl` and `model.npz` to the folder `output`.
+
+    A shard that follows writes nothing: the one that leads has the log and the model.
+    """
     models.register_own(graph)
-    model = models.find(part.plan.model)
     canceled: list[str] = []
     for reason, number in ENDINGS.items():
         signal.signal(number, lambda *_, reason=reason: canceled.append(reason))
-    largest = largest_frame(part.plan, model) + SLACK
+    if part.shard == LEADER:
+        _lead(part, output, port, clock, canceled)
+    else:
+        _follow(part, port, clock, canceled)
+
+
+def _follow(part: ServerRole, port: int, clock: EmulatedClock, canceled: list[str]) -> None:
+    """Serve as a shard that follows, until the leader ends the run."""
+    follower = assembly.follower(part.plan, part.shard, _saved(part))
+    holds, link = _holds(part), FollowerLink(config.SHARDS, part.shard)
+    with closing(link), _router(part, port, clock) as router:
+        router.wake_for(link.socket)
+        server_driver.serve(
+            FollowingServer(follower, link),
+            router,
+            holds=holds,
+            chores=_changes(part, holds, PartOrders()),
+            canceled=lambda: canceled[0] if canceled else "",
+        )
+        router.close(linger=2.0)
+
+
+def _router(part: ServerRole, port: int, clock: EmulatedClock) -> Router:
+    plan, model = part.plan, models.find(part.plan.model)
+    largest = largest_frame(plan, model) + SLACK
+    checked, cut = plan.worker.form.checked, plan.worker.cut is not None
+    admitted = part.guests, part.heartbeat, largest, pieces(plan, model)
+    return Router(f"tcp://*:{port}", *admitted, checked=checked, cut=cut, clock=clock)
+
+
+def _saved(part: ServerRole) -> SavedModel | None:
+    """Return the saved model that the run begins with; None: it has none."""
+    if not part.initial:
+        return None
+    return saved_model.read(config.INITIAL, models.find(part.plan.model).layout)
+
+
+def _lead(
+    part: ServerRole, output: Path, port: int, clock: EmulatedClock, canceled: list[str]
+) -> None:
+    """Serve as the server, or as its shard that leads."""
     keep = KeptVersions(output).keep if part.plan.kept else None
     with ExitStack() as opened:
         server: ParameterServer | DurableServer
-        if part.plan.durability is None:
+        served: Served
+        links: LeaderLinks | None = None
+        if part.plan.worker.shards > 1:
+            links = LeaderLinks(config.SHARDS, part.plan.worker.shards)
+            opened.callback(links.close)
+            log = RunLog(opened.enter_context((output / "run.jsonl").open("ab", buffering=0)))
+            driver = Driver(part.gathering, Heartbeat().interval, keep)
+            led = part.plan, log, clock.now(), driver, links, _saved(part)
+            server, served = assembly.leader(*led)
+        elif part.plan.durability is None:
             sink = opened.enter_context((output / "run.jsonl").open("ab", buffering=0))
             log = RunLog(sink)
-            server = build(part, log, clock, keep)
+            server = served = build(part, log, clock, keep)
         else:
             resumed = Resumed(part.resumes, part.resumed_at)
             made = partial(build, part, clock=clock, keep=keep)
             server, log = recovered(output, part.plan, made, resumed, clock)
+            served = server
             opened.callback(server.close)
         holds = _holds(part)
         checkpoints = None
@@ -75,12 +131,11 @@ def serve(
             checkpoints = Checkpoints(server, part.plan.checkpoint, path, log, thread)
         orders = PartOrders()
         chores: list[Chore] = [Roll(server, output / HELLOS), *_changes(part, holds, orders)]
-        address = f"tcp://*:{port}"
-        checked, cut = part.plan.worker.form.checked, part.plan.worker.cut is not None
-        admitted = part.guests, part.heartbeat, largest, pieces(part.plan, model)
-        with Router(address, *admitted, checked=checked, cut=cut, clock=clock) as router:
+        with _router(part, port, clock) as router:
+            for socket in links.sockets.values() if links else ():
+                router.wake_for(socket)
             server_driver.serve(
-                server,
+                served,
                 router,
                 holds=holds,
                 chores=(*chores, *([checkpoints] if checkpoints else [])),
@@ -90,6 +145,8 @@ def serve(
             if checkpoints:
                 checkpoints.finish()
             save(output / "model.npz", server.model, server.whole)
+            if links:
+                links.end()
             router.close(linger=2.0)
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,14 @@ from ...core.scheduling.scheduler import Scheduler
 from ...core.wire.messages import ModelReply, ModelSegment
 from ...core.worker.falsifying import Falsifier, FalsifyingEncoder
 from ...core.worker.kept_state import KeptState, go_on, kept
-from ...core.worker.layered_worker import layered_worker
+from ...core.worker.layered_worker import PieceEncoder, layered_worker
+from ...core.worker.sharded_worker import sharded_worker
 from ...core.worker.worker import NodeCoroutine, worker
+from ...layout import Layout, Segment
 from ...learning.learners.batches import Batches, Position
 from ...learning.learners.device import DeviceLearner, staged_learner
 from ...transport.work import Work
+from ...vectors import Frames, Vector
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.faults.self_played import SelfPlayed
 from ...world.verbs import Setting
@@ -67,6 +70,15 @@ def worker_parts(
             Work(layers, node.clock, scheduler=scheduler, faults=faults),
             None,
         )
+    if assembly.shards is not None:
+        by_segment = assembly.segment_encoder(name, incarnation, batches)
+        lying = FalsifyingEncoder(by_segment, falsifier, faults.settings)
+        sliced, held = SlicedEncoder(lying, layout), (assembly.shards, layout, timeout)
+        return WorkerParts(
+            sharded_worker(name, incarnation, sliced, *held, ModelSegment, joined_model),
+            Work(DeviceLearner(config.GRAPH, batches, part.plan.local), node.clock, faults=faults),
+            None,
+        )
     honest = assembly.encoder(name, incarnation, batches)
     encoder = FalsifyingEncoder(honest, falsifier, faults.settings)
     pushed = encoder, layout.size, timeout, ModelReply
@@ -77,6 +89,23 @@ def worker_parts(
     whole = DeviceLearner(config.GRAPH, batches, part.plan.local)
     work = Work(whole, node.clock, faults=faults)
     return WorkerParts(worker(name, incarnation, *pushed), work, honest)
+
+
+def joined_model(parts: Sequence[ModelSegment]) -> ModelReply:
+    """Return the model of which shards have sent `parts`, in the order of the layers."""
+    first = parts[0]
+    return ModelReply(first.ticket, first.version, np.concatenate([part.theta for part in parts]))
+
+
+class SlicedEncoder:
+    """Encodes the layers of a segment from the gradient of the whole model."""
+
+    def __init__(self, encoder: PieceEncoder[Vector], layout: Layout) -> None:
+        """`encoder` takes the gradient of the segment alone."""
+        self._encoder, self._layout = encoder, layout
+
+    def encode(self, segment: Segment, gradient: Vector, /) -> Frames:
+        return self._encoder.encode(segment, gradient[self._layout.place(segment)])
 
 
 class PartFaults:

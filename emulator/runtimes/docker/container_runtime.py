@@ -118,7 +118,7 @@ class DockerRuntime:
         self._survivors = survivors
         lives = self._world.lives
         made = self._exits, self._node_logs, self._view, survivors, lives
-        vital = [*self._world.gateways, *self._world.relays]
+        vital = [*self._world.servers, *self._world.gateways, *self._world.relays]
         self._reports = Reports(*made, self._clock, self._host, vital)
         launcher = Launcher(self._hosts, self._folder, self._world, self._stdio, self._exits)
         self._launcher = launcher
@@ -137,8 +137,11 @@ class DockerRuntime:
             self._forks[host.fork_server] = forks
             forks.start()
         self._world.write_server()
-        launcher.finish(launcher.start, SERVER)  # alone: the others are told its address
-        self._stdio.listen(SERVER)
+        if len(self._world.servers) > 1:
+            launcher.create_shards_volume()
+        for server in self._world.servers:  # before the others, which are told the addresses
+            launcher.finish(launcher.start, server)
+            self._stdio.listen(server)
         self._world.write_gateways()
         for gateway in self._world.gateways:
             launcher.finish(launcher.start, gateway)
@@ -178,16 +181,19 @@ class DockerRuntime:
             write_json(path, {**read_json(path), "workers": words})
             self._view.progress(f"workers: {words}")
 
-    def _start_relays(self, launcher: Launcher, addresses: Mapping[str, str]) -> dict[str, str]:
+    def _start_relays(
+        self, launcher: Launcher, addresses: Mapping[str, list[str]]
+    ) -> dict[str, list[str]]:
         """Start the relays, which reach the server at one of `addresses`, as all nodes of several
         hosts do; return for each device behind one the relay's address."""
-        (server,) = {*addresses.values()}
+        (server,) = {address for own in addresses.values() for address in own}
         self._world.write_relays(server)
-        behind: dict[str, str] = {}
+        behind: dict[str, list[str]] = {}
         for name, devices in self._world.configs.relays.items():
             launcher.finish(launcher.start, name)
             self._stdio.listen(name)
-            behind |= dict.fromkeys(devices.names.values(), launcher.address(name))
+            address = launcher.address(name)
+            behind |= {device: [address] for device in devices.names.values()}
         return behind
 
     def _start_boxes(self, launcher: Launcher) -> None:
@@ -291,6 +297,7 @@ class DockerRuntime:
         # nobody needs them once the server is gone
         helpers = [*self._world.gateways, *self._world.relays]
         told = {name for name in helpers if self._stdio.tell(name, StopPart())}
+        told |= {*self._world.servers}  # the leader has told the others
         until = self._clock.now() + LAST_REPORTS
         while told - self._ended and self._clock.now() < until:
             self._look(LOG_LOOK)
@@ -379,8 +386,9 @@ class DockerRuntime:
         return True
 
     def _hold(self, node: str, delay: Delay) -> None:
-        """Tell the server's supervisor for how long to hold back the messages of `node`."""
-        self._stdio.tell(SERVER, HoldMessages(node, delay.plain()))
+        """Tell the server's supervisors for how long to hold back the messages of `node`."""
+        for server in self._world.servers:
+            self._stdio.tell(server, HoldMessages(node, delay.plain()))
 
     def _lift(self, node: str, lifted: bool, press: int) -> None:
         """Lift or put back the CPU quota of `node`, as its supervisor asked, and answer."""

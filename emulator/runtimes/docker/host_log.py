@@ -9,7 +9,7 @@ from ...log.records.fidelity_records import HostRecord
 from ...log.verdicts.host_shortage import is_short
 from ...machine.host import LOAD_SAMPLING, Load, Samples
 from ...world.emulated_clock import UNDILATED, EmulatedClock
-from ...world.roles import EVALUATOR, SERVER
+from ...world.roles import EVALUATOR, is_server
 from .engine.hosts import EngineHost, HostClock, Hosts
 
 SECONDS = 10
@@ -43,7 +43,8 @@ class HostLog:
         self._cores = cores or os.cpu_count() or 1
         self._last: dict[str, tuple[float, Sequence[float]]] = {}
         """Latest report of each container: the host's time, and seconds as `cpu_use` returns."""
-        self._server: float | None = None
+        self._servers: dict[str, float] = {}
+        """Cores that the server used at last, or each of its shards."""
         self._evaluator: float | None = None
         self._throttled: dict[str, float] = {}
         self._waits: dict[str, float] = {}
@@ -64,8 +65,8 @@ class HostLog:
         if node == EVALUATOR:
             self._evaluator = min(1.0, max(0.0, used / self._cores))
             return
-        if node == SERVER:
-            self._server = max(0.0, used)
+        if is_server(node):
+            self._servers[node] = max(0.0, used)
         elif node in self._quotas:
             self._throttled[node] = min(1.0, max(0.0, throttled))
         if waited:  # the pressure counts waits at the quota, too
@@ -81,7 +82,8 @@ class HostLog:
             self._shown, self._begun = samples, True
         while self._shown + len(self._beside) < samples:
             means = (fmean(own.values()) if own else None for own in (self._throttled, self._waits))
-            self._beside.append(_Beside(self._server, self._evaluator, *means))
+            server = sum(self._servers.values()) if self._servers else None
+            self._beside.append(_Beside(server, self._evaluator, *means))
         # the evaluator's report on a second may come after the sample: one more is awaited
         count = len(self._beside) if last else SECONDS
         if not count or len(self._beside) < count + (not last):

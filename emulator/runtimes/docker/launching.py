@@ -46,7 +46,7 @@ class Launcher:
         numbers = range(bridge_count(world.scenario))
         self._networks = [spec.network_name(folder.run, number) for number in numbers]
         self._devices = {device.name: device for device in world.scenario.nodes}
-        self._server: Any = None
+        self._servers: dict[str, Any] = {}  # containers of the server, by name
         self._calls = ThreadPoolExecutor(1)
         self._ending = False
         self.unanswered: set[str] = set()
@@ -75,7 +75,7 @@ class Launcher:
             with refusals("making the run's network"):
                 given = subnet(self._create_network(network))
             nodes = [node for node, own in self._bridges.items() if own == number]
-            addresses(given, [SERVER, *nodes])
+            addresses(given, [*self._world.servers, *nodes])
 
     def create_network_with_addresses(self) -> Mapping[str, str]:
         """Create a network on which containers have the addresses returned, by node.
@@ -152,7 +152,7 @@ class Launcher:
         with refusals(f"starting {node}{at(host)}"):
             with self._making(spec.name(self._folder.run, node)):
                 container = host.client.containers.create(**spec.container(wanted))
-            if node == SERVER:
+            if node in self._world.servers:
                 for network in self._networks[1:]:
                     self._client.api.connect_container_to_network(str(container.id), network)
             if self._ending:
@@ -161,18 +161,30 @@ class Launcher:
             self._stdio.open(host, node, str(container.id))
             self._exits.created(node, str(container.id), wanted.memory)
             container.start()
-        if node == SERVER:
-            self._server = container
+        if node in self._world.servers:
+            self._servers[node] = container
         return self._clock.now()
 
-    def server_addresses(self) -> Mapping[str, str]:
-        """Return for each other node the address of the server, which must have started, on the
-        node's network."""
+    def create_shards_volume(self) -> None:
+        """Create the folder of the sockets between the shards of the server."""
+        run, user = self._folder.run, self._world.configs.user
+        made = spec.shards_volume(run, self._labels(SERVER), user)
+        with refusals("making the folder of the server's shards"):
+            self.finish(self._client.volumes.create, **made)
+
+    def server_addresses(self) -> Mapping[str, list[str]]:
+        """Return for each other node the address of the server, or of each shard, on the node's
+        network. All of them must have started."""
+        own = [self._addresses(name) for name in self._world.servers]
+        return {node: [each[number] for each in own] for node, number in self._bridges.items()}
+
+    def _addresses(self, name: str) -> list[str]:
+        """Return the address of the server's container `name` on each network."""
+        container = self._servers[name]
         with refusals("looking up the server's address"):
-            self._server.reload()
-        networks: dict[str, Any] = self._server.attrs["NetworkSettings"]["Networks"]
-        own = [str(networks[network]["IPAddress"]) for network in self._networks]
-        return {node: own[number] for node, number in self._bridges.items()}
+            container.reload()
+        networks: dict[str, Any] = container.attrs["NetworkSettings"]["Networks"]
+        return [str(networks[network]["IPAddress"]) for network in self._networks]
 
     def address(self, node: str) -> str:
         """Return the address of `node`, which must have started, on the run's network."""

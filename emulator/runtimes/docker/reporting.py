@@ -1,6 +1,6 @@
 """Turns the output of containers, and their ends, into records of the run."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from ...core.survivors import Survivors
@@ -26,7 +26,7 @@ from ...node.reports import (
 from ...runs.conductor import RunView
 from ...world import verbs
 from ...world.emulated_clock import UNDILATED, EmulatedClock
-from ...world.roles import EVALUATOR, SERVER
+from ...world.roles import EVALUATOR, SERVER, is_server, shard_name
 from .earlier_lives import EarlierLives
 from .engine.exits import Exit, Exits
 from .engine.stdio import Said
@@ -49,11 +49,13 @@ class Reports:
         lives: EarlierLives | None = None,
         clock: EmulatedClock = UNDILATED,
         host: HostLogs | None = None,
-        gateways: Iterable[str] = (),
+        vital: Iterable[str] = (),
     ) -> None:
         """`lives`: the earlier lives of a run that is resumed; `clock` is the server's. `host`
-        hears of the containers' processor time. `gateways` are those of bottlenecks."""
-        self._vital = {SERVER, EVALUATOR, *gateways}
+        hears of the containers' processor time. `vital` are the nodes without which no run goes on,
+        beside the server and the evaluator: gateways of bottlenecks, and shards."""
+        self._vital = {SERVER, EVALUATOR, *vital}
+        self._shards = ShardTraffic([name for name in self._vital if is_server(name)])
         self._lives, self._clock, self._host = lives, clock, host
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
@@ -155,7 +157,9 @@ class Reports:
                 told: dict[str, Any] = {"fault": fault, "begins": begins, "planned": due}
                 record = made(verbs.record(verb), at, node=node, **told, setting=setting)
             case TrafficReport(rx, tx):
-                record = TrafficRecord(at, node, rx, tx)
+                for sample in self._shards.records(TrafficRecord(at, node, rx, tx)):
+                    self._write_fact(sample)
+                return
             case _:
                 record = made(report.what, at, node=node, **report.facts())
         if record is not None:
@@ -178,6 +182,26 @@ class Reports:
 
     def _obituary(self, node: str) -> str:
         return f"{node} ended unasked: {self._exits.last[node].reason}; {self._logs.ending(node)}"
+
+
+class ShardTraffic:
+    """The counters of the server's containers: with shards, the server's is the sum of theirs."""
+
+    def __init__(self, servers: Collection[str]) -> None:
+        """`servers` are the names of the containers; that of the leader is the server's."""
+        self._last = dict.fromkeys(servers, (0, 0)) if len(servers) > 1 else {}
+
+    def records(self, sample: TrafficRecord) -> list[TrafficRecord]:
+        """Return the records of a `sample` of a container: of a shard two, its own and the sum."""
+        if sample.node not in self._last:
+            return [sample]
+        self._last[sample.node] = sample.rx, sample.tx
+        own = shard_name(0) if sample.node == SERVER else sample.node
+        rx, tx = (sum(counts) for counts in zip(*self._last.values(), strict=True))
+        return [
+            TrafficRecord(sample.at, own, sample.rx, sample.tx),
+            TrafficRecord(sample.at, SERVER, rx, tx),
+        ]
 
 
 def _observed(node: str, report: RecordReport) -> PlanRecord | IterationRecord | None:

@@ -12,7 +12,7 @@ from emulator.plugins import plain
 from emulator.pulls import WholeModel
 from emulator.world.stop_conditions import Stop
 
-_OF_PARTS = ("codec", "synchronizer", "groups", "cut", "shards")
+_OF_PARTS = ("codec", "synchronizer", "groups", "cut", "shards", "replies")
 _OF_DRIVER = ("gathering", "pause", "keep")
 
 

@@ -99,13 +99,13 @@ def test_all_else_goes_together_with_shards(algorithm: str) -> None:
     assert small(SHARDS, ("algorithm: asgd", f"algorithm: {algorithm}")).server.shards == 2
 
 
-def test_containers_have_one_server() -> None:
-    scenario = small(SHARDS)
+def test_no_shard_comes_back_in_containers() -> None:
+    scenario = small(with_server("shards: 2, durability: update"))
     found = preflight(scenario, "docker", split_by=lambda scenario: None).refusals
     reasons = [str(each) for each in found if str(each).startswith("server.shards")]
     assert reasons == [
-        "server.shards: containers have one server: leave it out, or play the scenario with "
-        "--on virtual"
+        "server.shards: in containers no shard of the server comes back after its end: leave "
+        "server.durability out, or play the scenario with --on virtual"
     ]
     assert not preflight(scenario, "virtual", split_by=lambda scenario: None).refusals
     assert isinstance(found[0], ScenarioError)

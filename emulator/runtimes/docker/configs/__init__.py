@@ -40,7 +40,7 @@ from ....world.emulated_clock import EmulatedClock
 from ....world.links.link import Link, Side
 from ....world.links.link_course import link_at
 from ....world.links.reshaping import plain, plain_side, reshaped
-from ....world.roles import EVALUATOR, SERVER
+from ....world.roles import EVALUATOR, SERVER, server_names
 from ....world.verbs import Setting
 from ..network import neighbours
 from ..network.ways import Ways
@@ -49,7 +49,7 @@ from ..network.ways import Ways
 def boxed_nodes(scenario: Scenario, backend: Backend) -> frozenset[str]:
     """Return the names of the nodes of `scenario` with packets that pass the box."""
     links = {each.name: _path(scenario, each.name, each.link) for each in scenario.nodes}
-    links[SERVER] = scenario.server.link
+    links |= dict.fromkeys(server_names(scenario.server.shards), scenario.server.link)
     changed = reshaped_links(scenario)
     return frozenset(
         name for name, link in links.items() if boxed(link, backend, changed.get(name, ()))
@@ -107,8 +107,13 @@ class NodeConfigs:
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def server(self, gathering: float | None = None) -> NodeConfig:
-        """Return the configuration of the server.
+    @property
+    def servers(self) -> list[str]:
+        """Names of the containers of the server, the one that leads first."""
+        return server_names(self.scenario.server.shards)
+
+    def server(self, gathering: float | None = None, shard: int = 0) -> NodeConfig:
+        """Return the configuration of the server, or of a `shard`.
 
         `gathering`: seconds that the server waits for the hellos of all nodes; None if a
         conductor waits instead.
@@ -123,14 +128,17 @@ class NodeConfigs:
             changing=bool(self._reshaped),
             resumes=self.resumes,
             resumed_at=self.resumed_at,
+            shard=shard,
         )
-        return self._node(SERVER, part, self.scenario.server.link, self._receivers)
+        name = self.servers[shard]
+        return self._node(name, part, self.scenario.server.link, self._receivers)
 
-    def device(self, device: Device, address: str) -> NodeConfig:
-        """Return the configuration of the worker on `device`; `address` is the server's."""
+    def device(self, device: Device, addresses: Sequence[str]) -> NodeConfig:
+        """Return the configuration of the worker on `device`; `addresses` are the server's, or of
+        each shard."""
         link = device.link
         part = WorkerRole(
-            connection=self._connection(device.name, address, link, self.model_bytes),
+            connection=self._connection(device.name, addresses, link, self.model_bytes),
             plan=self.plan.worker.of(device.name),
             hazards=list(device.hazards),
             keeps=device.name in self.scenario.keepers,
@@ -138,7 +146,7 @@ class NodeConfigs:
             prior=self.priors.get(device.name),
         )
         beyond = self._towards_server(device.name)
-        return self._node(device.name, part, link, beyond, device.memory, address)
+        return self._node(device.name, part, link, beyond, device.memory, addresses)
 
     @cached_property
     def _receivers(self) -> list[Side]:
@@ -169,19 +177,20 @@ class NodeConfigs:
         model = models.find(self.plan.model)
         part = RelayRole(
             guests=self.relays[name],
-            connection=self._connection(name, address, Link(), self._whole_bytes),
+            connection=self._connection(name, [address], Link(), self._whole_bytes),
             largest=largest_frame(self.plan, model) + SLACK,
             pieces=pieces(self.plan, model),
         )
-        return self._node(name, part, Link(), address=address)
+        return self._node(name, part, Link(), addresses=[address])
 
-    def evaluator(self, address: str) -> NodeConfig:
-        """Return the configuration of the evaluator; `address` is the server's."""
+    def evaluator(self, addresses: Sequence[str]) -> NodeConfig:
+        """Return the configuration of the evaluator, which asks the first of the server's
+        `addresses` alone."""
         # it pulls the whole model, of which devices may pull a part
         whole = max(self.model_bytes, self._whole_bytes)
-        connection = self._connection(EVALUATOR, address, Link(), whole)
+        connection = self._connection(EVALUATOR, addresses[:1], Link(), whole)
         part = self._evaluator_role(connection)
-        return self._node(EVALUATOR, part, Link(), address=address)
+        return self._node(EVALUATOR, part, Link(), addresses=addresses[:1])
 
     def _evaluator_role(self, connection: ServerAddress) -> EvaluatorRole:
         worker = self.plan.worker
@@ -194,10 +203,10 @@ class NodeConfigs:
         link: Link,
         beyond: Iterable[Side] = (),
         memory: int | None = None,
-        address: str = "",
+        addresses: Sequence[str] = (),
     ) -> NodeConfig:
         """Add to `part` the commands that shape `link`; `beyond` are the receiving ends, `memory`
-        is a device's limit, `address` is the server's.
+        is a device's limit, `addresses` are the server's.
 
         The kernel counts in real time, the part and its supervisor in emulated seconds.
         """
@@ -212,7 +221,11 @@ class NodeConfigs:
         shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
             shape=[
-                *(neighbours.take_address() if name == SERVER and not self.several else []),
+                *(
+                    neighbours.take_address(part.shard)
+                    if isinstance(part, ServerRole) and not self.several
+                    else []
+                ),
                 *self.ways.routes(name),
                 *([] if name in self.boxed else shaped),
             ],
@@ -220,7 +233,11 @@ class NodeConfigs:
             known=(
                 []
                 if self.several or name in self.ways.gateways
-                else neighbours.know_server(address)
+                else [
+                    command
+                    for shard, address in enumerate(addresses)
+                    for command in neighbours.know_server(address, shard)
+                ]
             ),
             boxed=self._boxed(emulated, ends, changing) if name in self.boxed else None,
             sever=access.sever(link, self.backend) if cuts else [],
@@ -235,7 +252,7 @@ class NodeConfigs:
                 else None
             ),
             measured=self._measured(name, self._path(name, own)),
-            joins=bridge_count(self.scenario) if name == SERVER else 1,
+            joins=bridge_count(self.scenario) if isinstance(part, ServerRole) else 1,
         )
         booted, forked = self.incarnations.get(name, 0), name in self.forked
         return NodeConfig(name, self.user, part, network, booted, forked, memory, dilation)
@@ -256,7 +273,8 @@ class NodeConfigs:
             )
             for each in self.scenario.nodes
         }
-        ways[SERVER] = self.scenario.server.link.up, self._receivers, self._back_to_server()
+        server = self.scenario.server.link.up, self._receivers, self._back_to_server()
+        ways |= dict.fromkeys(self.servers, server)
         return frozenset(
             name
             for name, (up, beyond, back) in ways.items()
@@ -288,7 +306,7 @@ class NodeConfigs:
     def _measured(self, name: str, link: Link) -> MeasuredLink | None:
         """Return the link for the meter of `name`; None for a node without a meter."""
         server, delayed = self.scenario.server.link, self.backend.delay != "receiver"
-        if name == SERVER:
+        if name in self.servers:
             shaped = server.shaped or any(device.link.shaped for device in self.scenario.nodes)
             return MeasuredLink(plain(link), delayed=delayed) if shaped or self._reshaped else None
         shaped = link.shaped or server.shaped or name in self._reshaped
@@ -316,11 +334,15 @@ class NodeConfigs:
         link = self._path(device.name, reshaped(device.link, setting))
         return self._held(link.up, self.scenario.server.link.down)
 
-    def _connection(self, name: str, address: str, link: Link, model: int) -> ServerAddress:
+    def _connection(
+        self, name: str, addresses: Sequence[str], link: Link, model: int
+    ) -> ServerAddress:
         """Return the connection of `name`, which pulls `model` bytes over `link`."""
+        first, *rest = (f"tcp://{address}:{PORT}" for address in addresses)
         others = self._reshaped.get(name, ())
         return ServerAddress(
-            address=f"tcp://{address}:{PORT}",
+            address=first,
+            others=tuple(rest),
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
             timeout=answer_timeout(self.scenario, link, model, others),

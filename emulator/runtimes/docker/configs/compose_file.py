@@ -62,7 +62,7 @@ def lay_down(scenario: Scenario, path: Path, file: Path | None = None) -> Backen
             tell=lambda step: None,
         ).by_hand()
         world.write_server(GATHERING)
-        world.write_nodes(dict.fromkeys(world.nodes, SERVER))
+        world.write_nodes({name: [SERVER] for name in world.nodes})
         shutil.copytree(graph, folder.work / "graph")
         with replacing(path / _SCENARIO) as sink:
             sink.write(dump(scenario).encode())
@@ -105,6 +105,10 @@ def _check(scenario: Scenario) -> None:
     if scenario.bottlenecks:
         reasons.append(
             "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
+        )
+    if scenario.server.shards > 1:
+        reasons.append(
+            "server.shards: docker-compose.yml has one server: play the scenario with `emulate run`"
         )
     if plugin_sources(training.parts, Path()):
         reasons.append(

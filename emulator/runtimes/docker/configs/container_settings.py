@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -61,7 +61,12 @@ class Prepared:
     @property
     def nodes(self) -> list[str]:
         devices = (device.name for device in self.scenario.nodes)
-        return [SERVER, EVALUATOR, *self.gateways, *self.relays, *devices]
+        return [*self.servers, EVALUATOR, *self.gateways, *self.relays, *devices]
+
+    @property
+    def servers(self) -> list[str]:
+        """Names of the containers of the server, the one that leads first."""
+        return self.configs.servers
 
     @property
     def gateways(self) -> list[str]:
@@ -102,14 +107,19 @@ class Prepared:
         return self.folder.work / "shards"
 
     def write_server(self, gathering: float | None = None) -> None:
-        """Write the configuration of the server; `gathering` as in `NodeConfigs.server`."""
+        """Write the configuration of the server, or of each shard.
+
+        `gathering` as in `NodeConfigs.server`.
+        """
         if (initial := self.scenario.training.initial) is not None:
             # a copy, since the server's user may not be allowed to read the file itself
             shutil.copyfile(initial, self._initial)
-        self._write(SERVER, self.configs.server(gathering))
+        for number, name in enumerate(self.servers):
+            self._write(name, self.configs.server(gathering, number))
 
-    def write_nodes(self, addresses: Mapping[str, str]) -> None:
-        """Write the configurations of the other nodes; `addresses` has the server's for each."""
+    def write_nodes(self, addresses: Mapping[str, Sequence[str]]) -> None:
+        """Write the configurations of the other nodes; `addresses` has the server's for each, or
+        those of its shards."""
         if self.configs.plan.evaluator is not None:
             self._write(EVALUATOR, self.configs.evaluator(addresses[EVALUATOR]))
         for device in self.scenario.nodes:
@@ -142,8 +152,9 @@ class Prepared:
         mounts = {str(config.PATH): self._file(name)}
         if self.sources and name not in (EVALUATOR, *self.gateways, *self.relays):
             mounts[str(config.PLUGINS)] = self.folder.path / FOLDER
-        if name == SERVER:
-            mounts[str(config.OUTPUT)] = self.output
+        if name in self.servers:
+            if name == SERVER:
+                mounts[str(config.OUTPUT)] = self.output
             if self.scenario.training.initial is not None:
                 mounts[str(config.INITIAL)] = self._initial
             training = self.scenario.training
@@ -166,6 +177,7 @@ class Prepared:
             boxed=name in self.configs.boxed,
             full_packets=name in self.configs.filling and kernel.fills_packets(),
             files=self.files,
+            shards=len(self.servers) > 1 and name in self.servers,
         )
 
     @cached_property
@@ -187,7 +199,8 @@ class Prepared:
         towards its limit. They end at the size of the file system, with the system's message.
         """
         needs, files = demand(self.scenario), room_in_memory(self.output)
-        return {SERVER: needs.server_limit + files, EVALUATOR: needs.evaluator_limit}
+        shards = dict.fromkeys(self.servers, needs.server_limit)
+        return {**shards, SERVER: needs.server_limit + files, EVALUATOR: needs.evaluator_limit}
 
 
 def prepare(

@@ -75,6 +75,8 @@ CONFINED: dict[str, Any] = {
 
 FORK_SERVER = "fork_server"
 """Name of the fork server beside the names of nodes."""
+SHARDS = "shards"
+"""Name of the volume with the sockets between the shards of the server."""
 FORKS = {
     "cap_add": [*CAPABILITIES, "SETPCAP", "SYS_ADMIN", "SYS_CHROOT", "SYS_PTRACE"],
     "security_opt": [*CONFINED["security_opt"], "seccomp=unconfined"],
@@ -118,6 +120,8 @@ class Container:
     """Whether TCP makes each packet as long as the queues on its way allow."""
     files: int | None = None
     """Files that a process may open, as the probe has found; None: as many as the engine says."""
+    shards: bool = False
+    """Whether the node is a shard of the server, and has the folder of their sockets."""
 
 
 def name(run: str, node: str) -> str:
@@ -139,6 +143,19 @@ def box_volume(run: str, labels: dict[str, str]) -> dict[str, Any]:
         "name": name(run, BOX),
         "driver": "local",
         "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": "size=64k,mode=0700"},
+        "labels": labels,
+    }
+
+
+def shards_volume(run: str, labels: dict[str, str], user: int) -> dict[str, Any]:
+    """Return keyword arguments for `docker.volumes.create`: the folder of the sockets between the
+    shards of the server. It is in memory, and only `user`, as which the shards run, may enter it.
+    """
+    own = f"size=64k,mode=0700,uid={user},gid={user}"
+    return {
+        "name": name(run, SHARDS),
+        "driver": "local",
+        "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": own},
         "labels": labels,
     }
 
@@ -290,6 +307,13 @@ def container(wanted: Container) -> dict[str, Any]:
     if wanted.boxed:
         kwargs["devices"] = [TUN]
         kwargs["mounts"].append(_box_mount(wanted.labels["emulate.run"]))
+    if wanted.shards:
+        volume = name(wanted.labels["emulate.run"], SHARDS)
+        folder = str(config.SHARDS)
+        kwargs["mounts"].append(
+            {"Type": "volume", "Target": folder, "Source": volume, "ReadOnly": False}
+        )
+        kwargs["cpu_shares"] = SHARES[SERVER]
     if wanted.node in SHARES:
         kwargs["cpu_shares"] = SHARES[wanted.node]
     if (quota := cpu_quota(wanted.cpu, wanted.dilation)) is not None:

@@ -11,7 +11,7 @@ from docker import DockerClient
 from docker.errors import DockerException
 
 from ....units import Bytes
-from ....world.roles import EVALUATOR, SERVER
+from ....world.roles import EVALUATOR, is_server
 from .hosts import Hosts
 
 ENGINE = 3.0
@@ -113,7 +113,7 @@ def _memory(node: str, cause: str, limit: int | None) -> str:
     """Return the reason of a kill for want of memory; empty for other causes."""
     if cause == "limit" and limit is not None:
         own = f"killed by its own memory limit of {Bytes(limit)}"
-        if node in (SERVER, EVALUATOR):
+        if is_server(node) or node == EVALUATOR:
             return f"{own}: more than `emulate check` reckons for this model and so many devices"
         return f"{own}: if no fault `memory` took the rest, raise `memory` in the profile of {node}"
     return "killed by the kernel: the host ran out of memory" if cause == "host" else ""

@@ -69,7 +69,7 @@ RATED = TEXT.replace("1gbit, delay: 2ms", "1gbit")
 def test_nodes_with_a_delay_are_behind_the_box_and_nobody_holds_their_messages() -> None:
     ours = configs(BOXED)
     assert ours.boxed == {"server", "far"}
-    far, near = ours.device(FAR, "10.0.0.2"), ours.device(NEAR, "10.0.0.2")
+    far, near = ours.device(FAR, ["10.0.0.2"]), ours.device(NEAR, ["10.0.0.2"])
     assert far.network.shape == []
     assert far.network.boxed == Boxed(
         reshaping.plain(FAR.link),
@@ -81,7 +81,7 @@ def test_nodes_with_a_delay_are_behind_the_box_and_nobody_holds_their_messages()
     assert ours.server().network.boxed is not None
     assert plain(ours.server())["holds"] == {}
     assert plain(far)["connection"]["hold"] == {"delay": 0.0, "jitter": 0.0, **NO_SETUP}
-    assert ours.evaluator("10.0.0.2").network == configs(HELD).evaluator("10.0.0.2").network
+    assert ours.evaluator(["10.0.0.2"]).network == configs(HELD).evaluator(["10.0.0.2"]).network
     assert ours.shortest == 0.002
 
 
@@ -139,6 +139,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
         "initial": False,
         "resumes": 0,
         "resumed_at": 0.0,
+        "shard": 0,
         "changing": False,
         "holds": {
             "near": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
@@ -150,15 +151,15 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
 
 def test_a_shaped_link_is_measured_as_the_scenario_asks_for_it() -> None:
     made = configs(DELAYED)
-    far = made.device(FAR, "10.0.0.2").network.measured
+    far = made.device(FAR, ["10.0.0.2"]).network.measured
     assert far is not None and far.delayed
     assert (far.link, far.server) == (plain_link(FAR.link), plain_link(SCENARIO.server.link))
-    held = configs(HELD).device(FAR, "10.0.0.2").network.measured
+    held = configs(HELD).device(FAR, ["10.0.0.2"]).network.measured
     assert held is not None and not held.delayed
     server = made.server().network.measured
     assert server is not None
     assert (server.link, server.server) == (plain_link(SCENARIO.server.link), None)
-    assert made.evaluator("10.0.0.2").network.measured is None
+    assert made.evaluator(["10.0.0.2"]).network.measured is None
 
 
 def test_no_unshaped_link_is_measured() -> None:
@@ -169,7 +170,7 @@ def test_no_unshaped_link_is_measured() -> None:
     )
     made = configs(text=unshaped)
     assert made.server().network.measured is None
-    assert made.device(made.scenario.nodes[1], "10.0.0.2").network.measured is None
+    assert made.device(made.scenario.nodes[1], ["10.0.0.2"]).network.measured is None
 
 
 def test_where_nobody_conducts_the_server_waits_for_hellos_itself() -> None:
@@ -177,7 +178,7 @@ def test_where_nobody_conducts_the_server_waits_for_hellos_itself() -> None:
 
 
 def test_a_device_is_told_no_secret_but_its_own() -> None:
-    assert plain(configs().device(FAR, "10.0.0.2")) == {
+    assert plain(configs().device(FAR, ["10.0.0.2"])) == {
         "type": "worker",
         "connection": {
             "address": "tcp://10.0.0.2:5555",
@@ -187,6 +188,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
             "hold": {"delay": 0.025, "jitter": 0.0, **NO_SETUP},
             "changing": False,
             "checked": False,
+            "others": [],
         },
         "plan": WORKER_PLAN,
         "hazards": [
@@ -206,7 +208,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
 
 
 def test_the_evaluator_is_told_whom_to_ask() -> None:
-    node = configs().evaluator("10.0.0.2")
+    node = configs().evaluator(["10.0.0.2"])
     assert plain(node)["connection"]["secret"]["name"] == "evaluator"
     assert node.network.shape == []
 
@@ -215,7 +217,7 @@ def test_where_the_kernel_delays_nobody_holds() -> None:
     made = configs(DELAYED)
     assert plain(made.server())["holds"] == {}
     hold = {"delay": 0.0, "jitter": 0.0, **NO_SETUP}
-    assert plain(made.device(FAR, "x"))["connection"]["hold"] == hold
+    assert plain(made.device(FAR, ["x"]))["connection"]["hold"] == hold
 
 
 @pytest.mark.parametrize("backend", [HELD, DELAYED])
@@ -231,14 +233,19 @@ def test_set_up_is_left_to_the_receiver_and_charged_to_no_measurement(backend: B
     assert holds.get("evaluator", NO_SETUP)["setup"] == 0.0
     assert (holds["far"]["delay"] > 0) == (backend == HELD)
     far = made.scenario.nodes[1]
-    assert plain(made.device(far, "x"))["connection"]["hold"]["setup"] == 0.0
+    assert plain(made.device(far, ["x"]))["connection"]["hold"]["setup"] == 0.0
 
 
 @pytest.mark.parametrize("backend", [HELD, DELAYED])
 def test_each_node_is_told_how_to_shape_itself(backend: Backend) -> None:
     made = configs(backend)
     links = [SCENARIO.server.link, NEAR.link, FAR.link, Link()]
-    nodes = [made.server(), made.device(NEAR, "x"), made.device(FAR, "x"), made.evaluator("x")]
+    nodes = [
+        made.server(),
+        made.device(NEAR, ["x"]),
+        made.device(FAR, ["x"]),
+        made.evaluator(["x"]),
+    ]
     for node, link in zip(nodes, links, strict=True):
         own = neighbours.take_address() if node.name == "server" else []
         assert node.network.shape == own + access.shape(link, backend)
@@ -249,18 +256,34 @@ def test_each_node_is_told_how_to_shape_itself(backend: Backend) -> None:
 
 def test_the_server_is_a_permanent_neighbour_of_all_that_know_its_address() -> None:
     made = configs()
-    (known,) = made.device(NEAR, "10.9.0.2").network.known
+    (known,) = made.device(NEAR, ["10.9.0.2"]).network.known
     (taken,) = neighbours.take_address()
     ethernet = str(taken).split()[-1]
     assert str(known) == f"ip neigh replace 10.9.0.2 lladdr {ethernet} dev eth0 nud permanent"
-    assert made.evaluator("10.9.0.2").network.known == [known]
+    assert made.evaluator(["10.9.0.2"]).network.known == [known]
     assert made.server().network.shape[0] == taken
     # a name is resolved later, and the member of a bottleneck has its gateway as neighbour
-    assert made.device(NEAR, "server").network.known == []
+    assert made.device(NEAR, ["server"]).network.known == []
     behind = replace(
         made, ways=Ways({FAR.name: "street"}, {"server": "10.9.0.2", "street": "10.9.0.9"})
     )
-    assert behind.device(FAR, "10.9.0.2").network.known == []
+    assert behind.device(FAR, ["10.9.0.2"]).network.known == []
+
+
+def test_each_shard_is_told_its_number_and_devices_reach_all_of_them() -> None:
+    made = configs(text=TEXT.replace("server:\n", "server:\n  shards: 3\n"))
+    assert made.servers == ["server", "server_2", "server_3"]
+    nodes = [made.server(shard=number) for number in range(3)]
+    assert [node.name for node in nodes] == made.servers
+    assert [plain(node)["shard"] for node in nodes] == [0, 1, 2]
+    known = made.device(NEAR, ["10.9.0.2", "10.9.0.3", "10.9.0.4"])
+    assert plain(known)["connection"]["others"] == ["tcp://10.9.0.3:5555", "tcp://10.9.0.4:5555"]
+    taken = [str(node.network.shape[0]).split()[-1] for node in nodes]
+    assert len({*taken}) == 3
+    assert [str(command).split()[5] for command in known.network.known] == taken
+    assert [node.network.shape[1:] for node in nodes] == [nodes[0].network.shape[1:]] * 3
+    whole = made.evaluator(["10.9.0.2", "10.9.0.3", "10.9.0.4"])
+    assert plain(whole)["connection"]["others"] == []
 
 
 def test_the_server_joins_as_many_networks_as_there_are_bridges(
@@ -269,23 +292,23 @@ def test_the_server_joins_as_many_networks_as_there_are_bridges(
     assert configs().server().network.joins == 1
     monkeypatch.setattr(cores_and_memory, "PORTS", 3)
     assert configs().server().network.joins == 2
-    assert configs().device(NEAR, "x").network.joins == 1
+    assert configs().device(NEAR, ["x"]).network.joins == 1
 
 
 def test_what_is_sent_fits_the_links_that_it_passes() -> None:
     made = configs(text=TEXT.replace("down: {rate: 8mbit", "down: {rate: 80mbit"))
     assert str(made.server().network.shape[1]) == "ip link set dev eth0 gso_max_segs 14"
     slow = configs(text=TEXT.replace("down: {rate: 1gbit", "down: {rate: 40mbit"))
-    assert "ip link set dev eth0 gso_max_segs 7" in map(str, slow.device(NEAR, "x").network.shape)
+    assert "ip link set dev eth0 gso_max_segs 7" in map(str, slow.device(NEAR, ["x"]).network.shape)
 
 
 def test_where_nothing_is_cut_nothing_is_told_of_it() -> None:
-    network = configs(replace(HELD, cut="none")).device(FAR, "x").network
+    network = configs(replace(HELD, cut="none")).device(FAR, ["x"]).network
     assert (network.sever, network.mend) == ([], [])
 
 
 def _patience(made: NodeConfigs) -> float:
-    part = made.device(FAR, "x").part
+    part = made.device(FAR, ["x"]).part
     assert isinstance(part, WorkerRole)
     return part.connection.timeout
 
@@ -305,7 +328,7 @@ def test_a_long_set_up_is_waited_for() -> None:
     text = TEXT.replace("up: {rate: 1mbit", "up: {setup: 10s, rate: 1mbit")
     text = text.replace("down: {rate: 8mbit", "down: {setup: 5s, rate: 8mbit")
     made = configs(text=text)
-    part = made.device(made.scenario.nodes[1], "x").part
+    part = made.device(made.scenario.nodes[1], ["x"]).part
     assert isinstance(part, WorkerRole)
     assert part.connection.timeout == pytest.approx(4 * 25, rel=0.02)
 
@@ -314,7 +337,7 @@ def test_each_piece_may_take_a_set_up() -> None:
     text = TEXT.replace("up: {rate: 1mbit", "up: {setup: 10s, rate: 1mbit")
     text = text.replace("algorithm: adacomp", "algorithm: asgd, schedule: layer-by-layer")
     made = configs(text=text)
-    part = made.device(made.scenario.nodes[1], "x").part
+    part = made.device(made.scenario.nodes[1], ["x"]).part
     assert isinstance(part, WorkerRole)
     layers = len(made.scenario.training.layout.layers)
     assert part.connection.timeout == pytest.approx(4 * 10 * (layers + 1), rel=0.02)
@@ -323,7 +346,7 @@ def test_each_piece_may_take_a_set_up() -> None:
 @pytest.mark.parametrize("name", ["server", "near", "far", "evaluator"])
 def test_orders_survive_the_file(name: str, tmp_path: Path) -> None:
     made = configs()
-    nodes = [made.server(), *(made.device(d, "x") for d in SCENARIO.nodes), made.evaluator("x")]
+    nodes = [made.server(), *(made.device(d, ["x"]) for d in SCENARIO.nodes), made.evaluator(["x"])]
     node = next(item for item in nodes if item.name == name)
     config.write(node, tmp_path / "node.json")
     assert config.read(tmp_path / "node.json") == node
@@ -344,7 +367,7 @@ def test_containers_are_told_of_each_key_of_a_link(
 
     def told(scenario: Scenario) -> Any:
         made = replace(configs(means), scenario=scenario)
-        return made.server(), made.device(scenario.nodes[1], "x")
+        return made.server(), made.device(scenario.nodes[1], ["x"])
 
     base = ("server.link={up: {delay: 9ms}, down: {delay: 9ms}}",)
     base += ("devices[1].link={up: {delay: 9ms}, down: {delay: 9ms}}",)

@@ -129,17 +129,17 @@ def _slow(made: NodeConfigs) -> NodeConfigs:
 
 def test_the_kernel_gets_real_times_and_the_part_emulated_ones() -> None:
     plain, slow = configs(HELD), configs(HELD, text=SLOW)
-    far, slower = plain.device(FAR, "server"), slow.device(FAR, "server")
+    far, slower = plain.device(FAR, ["server"]), slow.device(FAR, ["server"])
     assert slower.part == far.part  # its holds, heartbeats and time-outs
     assert (far.dilation, slower.dilation, slower.clock.dilation) == (1.0, 4.0, 4.0)
     beyond = [dilated(plain.scenario.server.link, 4).down]
     assert slower.network.shape == access.shape(dilated(FAR.link, 4), HELD, beyond=beyond)
     assert slow.server().part == plain.server().part
-    assert slow.server().dilation == slow.evaluator("server").dilation == 4.0
+    assert slow.server().dilation == slow.evaluator(["server"]).dilation == 4.0
 
 
 def test_netem_delays_by_real_times() -> None:
-    network = configs(DELAYED, text=SLOW).device(FAR, "server").network
+    network = configs(DELAYED, text=SLOW).device(FAR, ["server"]).network
     text = "\n".join(map(str, network.shape))
     assert "delay 100000us 12000us" in text and "rate 250000bit" in text
 
@@ -148,10 +148,10 @@ def test_a_fault_changes_a_dilated_link() -> None:
     text = RESHAPED.replace("faults: [{kind: partition, nodes: [far], at: 10s, lasts: 5s}]\n", "")
     made = configs(DELAYED, text=text)
     (far,) = [device for device in made.scenario.nodes if device.name == "far"]
-    link = AccessLink(made.device(far, "server").network)
+    link = AccessLink(made.device(far, ["server"]).network)
     words = "\n".join(map(str, link.reshape({"delay": 0.1})))
     assert "delay 500000us 12000us" in words  # (25 ms + 100 ms) * 4
-    held = AccessLink(configs(HELD, text=text).device(far, "server").network)
+    held = AccessLink(configs(HELD, text=text).device(far, ["server"]).network)
     held.reshape({"delay": 0.1})
     delay = held.received_delay()
     assert delay is not None and delay.delay == pytest.approx(0.125)  # the part's clock is slow

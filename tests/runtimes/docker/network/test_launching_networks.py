@@ -37,7 +37,9 @@ def test_made_up_networks_answer_as_the_engine_does() -> None:
 def _launcher(taken: int) -> Launcher:
     made = Launcher.__new__(Launcher)
     client: Any = SimpleNamespace(networks=Networks(taken))
-    world = SimpleNamespace(nodes=["server"], scenario=SimpleNamespace(name="x"))
+    world = SimpleNamespace(
+        nodes=["server"], servers=["server"], scenario=SimpleNamespace(name="x")
+    )
     folder = SimpleNamespace(run="20260101-000000-abcdef", path="/x", name="x")
     made.__dict__ |= {
         "_client": client,
@@ -85,10 +87,10 @@ def test_each_node_is_told_the_address_of_the_server_on_its_own_network() -> Non
     made.__dict__ |= {
         "_networks": ["wan", "wan-2"],
         "_bridges": {"evaluator": 0, "home-0": 0, "home-1": 1},
-        "_server": SimpleNamespace(attrs=attrs, reload=lambda: None),
+        "_servers": {"server": SimpleNamespace(attrs=attrs, reload=lambda: None)},
     }
     assert made.server_addresses() == {
-        "evaluator": "10.9.1.2",
-        "home-0": "10.9.1.2",
-        "home-1": "10.9.2.2",
+        "evaluator": ["10.9.1.2"],
+        "home-0": ["10.9.1.2"],
+        "home-1": ["10.9.2.2"],
     }

@@ -43,9 +43,9 @@ def test_members_and_server_meet_at_the_gateway_and_others_do_not() -> None:
     there, back = gateway.route("10.9.0.2", "10.9.0.4"), gateway.route("10.9.0.6", "10.9.0.4")
     made = shared()
     near, far = made.scenario.nodes
-    assert made.device(far, "x").network.shape[0] == there
+    assert made.device(far, ["x"]).network.shape[0] == there
     assert made.server().network.shape[1] == back
-    for node in (made.device(near, "x"), made.evaluator("x")):
+    for node in (made.device(near, ["x"]), made.evaluator(["x"])):
         assert not [each for each in node.network.shape if "route" in str(each)]
 
 
@@ -72,15 +72,17 @@ def test_the_kernel_delays_a_members_packets_by_the_bottlenecks_delay_too() -> N
     link, beyond = street.shared.lengthen(far.link), made.scenario.server.link.down
     assert (link.up.delay, link.down.delay) == pytest.approx((0.03, 0.028))
     ends = [beyond, Side(street.up.rate)]
-    assert made.device(far, "x").network.shape[1:] == access.shape(link, DELAYED, beyond=ends)
-    assert plain.device(far, "x").network.shape == access.shape(far.link, DELAYED, beyond=[beyond])
+    assert made.device(far, ["x"]).network.shape[1:] == access.shape(link, DELAYED, beyond=ends)
+    assert plain.device(far, ["x"]).network.shape == access.shape(
+        far.link, DELAYED, beyond=[beyond]
+    )
 
 
 def test_the_receivers_hold_messages_for_the_bottlenecks_delay_too() -> None:
     made, plain = shared(), configs()
     _, far = made.scenario.nodes
     held = [
-        (each.server().part.holds["far"].delay, each.device(far, "x").part.connection.hold.delay)
+        (each.server().part.holds["far"].delay, each.device(far, ["x"]).part.connection.hold.delay)
         for each in (plain, made)
     ]
     assert held[1] == pytest.approx((held[0][0] + 0.005, held[0][1] + 0.003))
@@ -93,11 +95,11 @@ def test_a_link_in_place_of_a_members_own_keeps_the_bottlenecks_delay(backend: B
     made = shared(backend, text)
     _, far = made.scenario.nodes
     setting = {"link": {"up": {"rate": 9e6, "delay": 0.001}, "down": {}}}
-    reshaping = made.device(far, "x").network.reshaping
+    reshaping = made.device(far, ["x"]).network.reshaping
     assert reshaping is not None
     assert reshaping.delays == (0.005, 0.003)
     assert read(reshaping.link).up.delay == pytest.approx(0.025)
-    ours = AccessLink(made.device(far, "x").network)
+    ours = AccessLink(made.device(far, ["x"]).network)
     ours.reshape(setting)
     assert ours._wanted.up == Side(Rate(9e6), Seconds(0.006))
     assert ours._wanted.down == read_side({"delay": 0.003})
