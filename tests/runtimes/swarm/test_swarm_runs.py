@@ -140,8 +140,9 @@ def follow(process: "subprocess.Popen[str]", words: str, do: Callable[[], None])
     return process.wait(), "".join(said)
 
 
+@pytest.mark.thorough
 def test_a_run_on_three_hosts(emulate_there: Command, spotless: None) -> None:
-    played = emulate_there(*emulate_there.run(400))
+    played = emulate_there(*emulate_there.run(1500))
     assert played.returncode == 0, played.stdout + played.stderr
     run = emulate_there.latest
     assert run.summary["outcome"] == "success" and run.summary["runtime"] == "swarm"
