@@ -27,7 +27,7 @@ def short_times(run: Run) -> list[tuple[float, float]]:
 
 @fact
 def short_times_of(run: Run) -> dict[str, list[tuple[float, float]]]:
-    """Return these times for each host by itself, by its name."""
+    """Return the times of `short_times` for each host, by the name of the host."""
     return {
         str(host): _joined((begin, end, short == 1) for begin, end, short, _ in _seconds(own))
         for host, own in seconds_of(run).groupby("host", sort=False)

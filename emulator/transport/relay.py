@@ -59,7 +59,7 @@ class HostModel:
         self._theta: Vector | None = None
 
     def whole(self, message: Message) -> Message | None:
-        """Return `message`, a model with its parameters; None if they are not here.
+        """Return `message`, a model with its parameters; None if the relay lacks the parameters.
 
         Then the node asks again, after its time-out.
         """

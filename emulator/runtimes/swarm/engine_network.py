@@ -100,7 +100,7 @@ class EngineNetwork:
             _ip(f"netns del {own}")
 
     def remove(self) -> None:
-        """Remove all of it that exists."""
+        """Remove the namespaces and links of the network that exist."""
         if (Path("/sys/class/net") / self.uplink).exists():
             _ip(f"link del {self.uplink}")
         _ip(*(f"netns del {name}" for name in self.existing()))

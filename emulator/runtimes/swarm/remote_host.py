@@ -89,7 +89,7 @@ def _mounted(client: DockerClient, agent: str) -> Path:
 
 
 def _packed(source: Path) -> Placed:
-    """Return `source` and all below it, with the modes and owners that it has here."""
+    """Return `source` and all files below it, with the modes and owners of this machine."""
     return [
         (
             str(path.relative_to(source.parent)),

@@ -24,7 +24,7 @@ _LOOK = 0.2
 
 
 class _Branch:
-    """The pieces that one engine has yet to load. One thread puts them, another takes them."""
+    """The pieces that one engine has yet to load: a queue between two threads."""
 
     def __init__(self) -> None:
         self._queue: Queue[bytes | BaseException | None] = Queue(_AHEAD)
