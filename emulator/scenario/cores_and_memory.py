@@ -221,8 +221,8 @@ def beside_devices(scenario: Scenario) -> int:
 def bridges(scenario: Scenario) -> dict[str, int]:
     """Return for each node of `scenario` but the server the number of its bridge, from 0.
 
-    The server, or each shard, is on all bridges. With bottlenecks there is one: the members of a bottleneck reach
-    the server through their gateway, by routes within one network.
+    The server, or each shard, is on all bridges. With bottlenecks there is one: the members of a
+    bottleneck reach the server through their gateway, by routes within one network.
     """
     evaluator = [] if scenario.evaluate.later else [EVALUATOR_ROLE]
     gateways, devices = scenario.bottlenecks, scenario.nodes
