@@ -40,7 +40,7 @@ from .server.pulled_versions import GroupUpdates
 from .server.worker_exchanges import ServerParts
 from .sharding.follower import Follower
 from .sharding.leader import (
-    Connections,
+    FollowerConnections,
     Followers,
     Leader,
     LeadersCodec,
@@ -86,7 +86,7 @@ def leader(
     log: RunLog,
     now: float,
     driver: Driver,
-    connections: Connections,
+    connections: FollowerConnections,
     saved: SavedModel | None = None,
 ) -> tuple[ParameterServer, Leader]:
     """Make the parameter server of the plan's first shard, and what its driver drives.

@@ -28,17 +28,17 @@ from .shard_orders import (
     EndRun,
     ForgetVersions,
     LeaveCame,
-    Model,
+    MakeStep,
     News,
-    Optimizer,
     Order,
     PartCame,
     PullCame,
     Result,
-    Step,
     Stepped,
     TellModel,
     TellOptimizer,
+    ToldModel,
+    ToldOptimizer,
     UnsentPart,
 )
 
@@ -102,7 +102,7 @@ class Follower:
         and the run cannot go on.
         """
         match order:
-            case Step():
+            case MakeStep():
                 return self._step(order), []
             case ForgetVersions(version, needed):
                 self._parameters.forget(version, needed)
@@ -113,14 +113,14 @@ class Follower:
                 return self._answer(order)
             case TellModel():
                 theta = self._parameters.snapshot()
-                return Model(self._parameters.version, theta.tobytes()), []
+                return ToldModel(self._parameters.version, theta.tobytes()), []
             case TellOptimizer():
-                return Optimizer.of(self._parameters.optimizer_state()), []
+                return ToldOptimizer.of(self._parameters.optimizer_state()), []
             case EndRun():
                 self.over = True
         return None, []
 
-    def _step(self, step: Step) -> Stepped:
+    def _step(self, step: MakeStep) -> Stepped:
         arrivals = [(self._staged.pop(number), version) for number, version in step.parts]
         divisors = self._parameters.apply(arrivals, step.weights)
         gradients = [gradient for gradient, _ in arrivals]

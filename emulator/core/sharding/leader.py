@@ -51,24 +51,24 @@ from .shard_orders import (
     DropParts,
     ForgetVersions,
     LeaveCame,
-    Model,
+    MakeStep,
     News,
-    Optimizer,
     Order,
     PartCame,
     PullCame,
     RefusedCame,
     Result,
-    Step,
     Stepped,
     TellModel,
     TellOptimizer,
+    ToldModel,
+    ToldOptimizer,
     UnsentPart,
 )
 from .sharded_state import mean_divisors
 
 
-class Connections(Protocol):
+class FollowerConnections(Protocol):
     """The connections of the leader with the followers, numbered as the shards from 1."""
 
     def tell(self, shard: int, order: Order) -> None:
@@ -161,7 +161,7 @@ class LeadersCodec:
 class Followers:
     """The shards that follow, as the leader's parts see them."""
 
-    def __init__(self, connections: Connections, shards: ServerShards) -> None:
+    def __init__(self, connections: FollowerConnections, shards: ServerShards) -> None:
         self._connections = connections
         self._numbers = range(LEADER + 1, len(shards))
         self._dropped: dict[int, list[int]] = {number: [] for number in self._numbers}
@@ -239,7 +239,7 @@ class LeadersState:
         elsewhere = [(gradient.elsewhere, version) for gradient, version in scattered]
         self._followers.begin(
             [
-                Step([(parts[place].number, version) for parts, version in elsewhere], plain)
+                MakeStep([(parts[place].number, version) for parts, version in elsewhere], plain)
                 for place in range(len(self._followers))
             ]
         )
@@ -257,7 +257,7 @@ class LeadersState:
             self._followers.begin(TellModel())
             parts = [self._own.theta]
             for result in self._followers.results():
-                assert isinstance(result, Model) and result.version == self.version
+                assert isinstance(result, ToldModel) and result.version == self.version
                 parts.append(np.frombuffer(result.theta, np.float32))
             self._whole = np.concatenate(parts)
             self._whole.flags.writeable = False
@@ -268,7 +268,7 @@ class LeadersState:
         self._followers.begin(TellOptimizer())
         states = [self._own.optimizer_state()]
         for result in self._followers.results():
-            assert isinstance(result, Optimizer)
+            assert isinstance(result, ToldOptimizer)
             states.append(_optimizer_state(result))
         return joined_optimizer_states(states)
 
@@ -292,7 +292,7 @@ def _scattered(gradient: Gradient) -> ScatteredGradient:
     return gradient
 
 
-def _optimizer_state(told: Optimizer) -> OptimizerState:
+def _optimizer_state(told: ToldOptimizer) -> OptimizerState:
     arrays = {
         name: np.frombuffer(array.data, array.type).reshape(array.shape)
         for name, array in told.arrays.items()

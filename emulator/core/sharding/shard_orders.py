@@ -12,7 +12,7 @@ from ...optimizers.base import OptimizerState
 from ..wire.messages import Pull
 
 
-class Step(msgspec.Struct, frozen=True, tag="step"):
+class MakeStep(msgspec.Struct, frozen=True, tag="step"):
     """Make a step of staged parts. Its result is `Stepped`."""
 
     parts: list[tuple[int, int]]
@@ -42,11 +42,11 @@ class AnswerPull(msgspec.Struct, frozen=True, tag="answer"):
 
 
 class TellModel(msgspec.Struct, frozen=True, tag="model"):
-    """Report the parameters of the present version. Its result is `Model`."""
+    """Report the parameters of the present version. Its result is `ToldModel`."""
 
 
 class TellOptimizer(msgspec.Struct, frozen=True, tag="optimizer"):
-    """Report the state of the optimizer. Its result is `Optimizer`."""
+    """Report the state of the optimizer. Its result is `ToldOptimizer`."""
 
 
 class EndRun(msgspec.Struct, frozen=True, tag="end"):
@@ -54,7 +54,7 @@ class EndRun(msgspec.Struct, frozen=True, tag="end"):
 
 
 Order: TypeAlias = (
-    Step | ForgetVersions | DropParts | AnswerPull | TellModel | TellOptimizer | EndRun
+    MakeStep | ForgetVersions | DropParts | AnswerPull | TellModel | TellOptimizer | EndRun
 )
 
 
@@ -133,7 +133,7 @@ class Answered(msgspec.Struct, frozen=True, tag="answered"):
     """Bytes of each frame; None: the parameters travel as float32."""
 
 
-class Model(msgspec.Struct, frozen=True, tag="told_model"):
+class ToldModel(msgspec.Struct, frozen=True, tag="told_model"):
     """The parameters of the part, as bytes of float32."""
 
     version: int
@@ -148,14 +148,14 @@ class PlainArray(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class Optimizer(msgspec.Struct, frozen=True, tag="told_optimizer"):
+class ToldOptimizer(msgspec.Struct, frozen=True, tag="told_optimizer"):
     """The state of the part's optimizer."""
 
     kind: str
     arrays: dict[str, PlainArray]
 
     @classmethod
-    def of(cls, state: OptimizerState) -> "Optimizer":
+    def of(cls, state: OptimizerState) -> "ToldOptimizer":
         """Return `state` as a report."""
         arrays = {
             name: PlainArray(str(array.dtype), array.shape, array.tobytes())
@@ -166,7 +166,7 @@ class Optimizer(msgspec.Struct, frozen=True, tag="told_optimizer"):
 
 News: TypeAlias = PullCame | LeaveCame | PartCame | RefusedCame | UnsentPart
 """Reports that come by themselves."""
-Result: TypeAlias = Stepped | Answered | Model | Optimizer
+Result: TypeAlias = Stepped | Answered | ToldModel | ToldOptimizer
 """Reports that answer an order."""
 Report: TypeAlias = News | Result
 

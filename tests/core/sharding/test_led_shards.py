@@ -15,13 +15,13 @@ from emulator.core.sharding.shard_orders import (
     EndRun,
     ForgetVersions,
     LeaveCame,
-    Model,
+    MakeStep,
     PartCame,
     PullCame,
-    Step,
     Stepped,
     TellModel,
     TellOptimizer,
+    ToldModel,
     decode_order,
     encode,
 )
@@ -116,9 +116,9 @@ def test_a_follower_reports_what_comes_and_waits_for_orders() -> None:
     result, replies = shard.obey(AnswerPull("a", 2, None))
     assert (result, replies[0][0]) == (Answered(None, None), "a")
     assert replies[0][1].theta.tolist() == [0, 0, 0]
-    assert shard.obey(Step([(1, 0)])) == (Stepped([1.0], 0), [])
+    assert shard.obey(MakeStep([(1, 0)])) == (Stepped([1.0], 0), [])
     model, _ = shard.obey(TellModel())
-    assert isinstance(model, Model)
+    assert isinstance(model, ToldModel)
     assert (model.version, np.frombuffer(model.theta, np.float32).tolist()) == (1, [-1, -1, -1])
     assert not shard.over
     shard.obey(EndRun())
@@ -143,13 +143,13 @@ def test_a_part_that_no_step_uses_is_dropped_and_a_step_of_it_is_an_error() -> N
     shard.obey(DropParts([1, 7]))
     assert shard.staged == 0
     with pytest.raises(KeyError):
-        shard.obey(Step([(1, 0)]))
+        shard.obey(MakeStep([(1, 0)]))
 
 
 @pytest.mark.parametrize(
     "told",
     [
-        Step([(1, 0)], [0.5]),
+        MakeStep([(1, 0)], [0.5]),
         AnswerPull("a", 3, None),
         ForgetVersions(3, [4]),
         TellModel(),

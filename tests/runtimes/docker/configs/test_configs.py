@@ -188,7 +188,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
             "hold": {"delay": 0.025, "jitter": 0.0, **NO_SETUP},
             "changing": False,
             "checked": False,
-            "others": [],
+            "others": (),
         },
         "plan": WORKER_PLAN,
         "hazards": [
@@ -271,19 +271,19 @@ def test_the_server_is_a_permanent_neighbour_of_all_that_know_its_address() -> N
 
 
 def test_each_shard_is_told_its_number_and_devices_reach_all_of_them() -> None:
-    made = configs(text=TEXT.replace("server:\n", "server:\n  shards: 3\n"))
+    made = configs(text=TEXT.replace("server: {", "server: {shards: 3, "))
     assert made.servers == ["server", "server_2", "server_3"]
     nodes = [made.server(shard=number) for number in range(3)]
     assert [node.name for node in nodes] == made.servers
     assert [plain(node)["shard"] for node in nodes] == [0, 1, 2]
     known = made.device(NEAR, ["10.9.0.2", "10.9.0.3", "10.9.0.4"])
-    assert plain(known)["connection"]["others"] == ["tcp://10.9.0.3:5555", "tcp://10.9.0.4:5555"]
+    assert plain(known)["connection"]["others"] == ("tcp://10.9.0.3:5555", "tcp://10.9.0.4:5555")
     taken = [str(node.network.shape[0]).split()[-1] for node in nodes]
     assert len({*taken}) == 3
     assert [str(command).split()[5] for command in known.network.known] == taken
     assert [node.network.shape[1:] for node in nodes] == [nodes[0].network.shape[1:]] * 3
     whole = made.evaluator(["10.9.0.2", "10.9.0.3", "10.9.0.4"])
-    assert plain(whole)["connection"]["others"] == []
+    assert plain(whole)["connection"]["others"] == ()
 
 
 def test_the_server_joins_as_many_networks_as_there_are_bridges(
