@@ -139,7 +139,7 @@ class HostLogs:
         self._logs[self._hosts.of(node)].heard(node, now, use)
 
     def tick(self, at: float, *, last: bool = False) -> Iterator[HostRecord]:
-        """Yield the records of the hosts with enough samples; `at` and `last` as of `HostLog.tick`."""
+        """Yield a record of each host with enough samples; `at`, `last` as of `HostLog.tick`."""
         for log in self._logs.values():
             if (record := log.tick(at, last=last)) is not None:
                 yield record

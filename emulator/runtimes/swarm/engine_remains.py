@@ -62,8 +62,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def kill_members(namespace: str, group: str) -> None:
-    """Kill all `members` at once, and those that they begin meanwhile. Raises HostError if some
-    do not end."""
+    """Kill all `members`, also those that start while others are killed. Raises HostError if
+    some do not end."""
     ends = time.monotonic() + _PATIENCE
     while left := [*members(namespace, group)]:
         for process in left:
