@@ -45,11 +45,6 @@ class Uplink(Peer):
         name, *frames = arrived
         return name.bytes.decode(errors="replace"), wire.unpack([frame.buffer for frame in frames])
 
-    def register(self, poller: zmq.Poller) -> None:
-        """Let `poller` wake up for messages and events of the connection."""
-        poller.register(self._socket, zmq.POLLIN)
-        poller.register(self._events, zmq.POLLIN)
-
 
 class HostModel:
     """The parameters that came last through a relay."""

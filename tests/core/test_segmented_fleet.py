@@ -1,6 +1,5 @@
 """Fleets that pull and push in segments, in random order, with crashes and cuts at any moment."""
 
-from collections import Counter
 from random import Random
 
 import numpy as np
@@ -13,6 +12,7 @@ from emulator.synchronization import AnySynchronization, Asynchronous, Barrier, 
 from emulator.units import Fraction
 from tests.fakes.codecs.segments import cut
 from tests.fakes.core.random_order_fleet import LAYERS, RATE, Fleet
+from tests.fakes.core.struck_fleet import StruckFleet
 
 TABLE = [Asynchronous(), Barrier(), Barrier(Fraction(0.5)), Bounded(bound=1), Softsync(splits=2)]
 BY_TABLE = pytest.mark.parametrize("policy", TABLE, ids=lambda policy: str(policy.kind))
@@ -48,12 +48,12 @@ def test_cuts_change_no_bit_of_what_a_device_learns(policy: AnySynchronization, 
         assert pieces.theta.tobytes() == whole.theta.tobytes()
 
 
-class Watched:
+class Watched(StruckFleet):
     """A fleet, and the invariants that hold at every step."""
 
     def __init__(self, policy, seed, updates):
-        self.dice, self.boots = Random(seed), Counter()
-        self.models, self.struck = {}, Counter()
+        super().__init__(seed)
+        self.models = {}
         self.exact = policy == Asynchronous()
         self.fleet = Fleet(
             policy, ALIKE, updates=updates, seed=seed, cuts=drawn(seed), observe=self.observe
@@ -80,33 +80,13 @@ class Watched:
         theta = np.concatenate([piece.theta for piece in device.pieces])
         assert theta.tobytes() == self.models[version].tobytes()
 
-    def strike(self, node):
-        """Crash, boot or cut off `node`, and count the strikes amid a pull or a push."""
-        fleet = self.fleet
-        if node not in fleet.devices:
-            self.boots[node] += 1
-            fleet.boot(node, self.boots[node])
-            return
-        exchange = fleet.server._exchanges._staging._exchanges.get(node)
-        device = fleet.devices[node]
-        self.struck["push"] += bool(exchange and exchange.pieces)
-        self.struck["pull"] += bool(device.pieces and device.listens and device.inbox)
-        if self.dice.random() < 0.5:
-            fleet.kill(node)
-            return
-        while device.outbox and self.dice.random() < 0.7:
-            device.outbox.pop()
-        device.inbox.clear()
-        device.inbox.append(None)  # a new connection: the answer to wait for is lost
-
-    def play(self, most=200_000):
-        for _ in range(most):
-            if self.fleet.server.over:
-                return
-            self.fleet.step()
-            if self.fleet.server.zero is not None and self.dice.random() < 0.03:
-                self.strike(self.dice.choice("abc"))
-        raise AssertionError("the run does not end")
+    def amid(self, node):
+        exchange = self.fleet.server._exchanges._staging._exchanges.get(node)
+        device = self.fleet.devices[node]
+        return {
+            "push": bool(exchange and exchange.pieces),
+            "pull": bool(device.pieces and device.listens and device.inbox),
+        }
 
 
 @pytest.mark.slow

@@ -1,8 +1,5 @@
 """Fleets that pull and push at several shards, in random order, with crashes at any moment."""
 
-from collections import Counter
-from random import Random
-
 import numpy as np
 import pytest
 
@@ -11,6 +8,7 @@ from emulator.modulation import PerParameter
 from emulator.synchronization import AnySynchronization, Asynchronous, Barrier, Bounded, Softsync
 from emulator.units import Fraction
 from tests.fakes.core.random_order_fleet import RATE, Fleet
+from tests.fakes.core.struck_fleet import StruckFleet
 
 TABLE = [Asynchronous(), Barrier(), Barrier(Fraction(0.5)), Bounded(bound=1), Softsync(splits=2)]
 BY_TABLE = pytest.mark.parametrize("policy", TABLE, ids=lambda policy: str(policy.kind))
@@ -42,13 +40,12 @@ def test_a_barrier_over_shards_makes_the_steps_of_one_server() -> None:
         np.testing.assert_allclose(models[shards], models[0], rtol=1e-5)
 
 
-class Watched:
+class Watched(StruckFleet):
     """A fleet, and the invariants that hold at every step."""
 
     def __init__(self, policy: AnySynchronization, seed: int, updates: int) -> None:
-        self.dice, self.boots = Random(seed), Counter[str]()
+        super().__init__(seed)
         self.models: dict[int, np.ndarray] = {}
-        self.struck = Counter[str]()
         self.exact = policy == Asynchronous()
         self.fleet = Fleet(
             policy, ALIKE, updates=updates, seed=seed, shards=3, observe=self.observe
@@ -74,33 +71,10 @@ class Watched:
             assert server.parameters.theta.tobytes() == moved.tobytes()
         self.models[server.version] = server.parameters.snapshot()
 
-    def strike(self, node: str) -> None:
-        """Crash, boot or cut off `node`, and count the strikes amid a push."""
-        fleet = self.fleet
-        if node not in fleet.devices:
-            self.boots[node] += 1
-            fleet.boot(node, self.boots[node])
-            return
-        device = fleet.devices[node]
-        parts = fleet.server._exchanges._staging._parts.get(node)
-        self.struck["push"] += bool(parts)
-        self.struck["pull"] += device.listens and bool(device.inbox)
-        if self.dice.random() < 0.5:
-            fleet.kill(node)
-            return
-        while device.outbox and self.dice.random() < 0.7:
-            device.outbox.pop()
-        device.inbox.clear()
-        device.inbox.append(None)  # a new connection: the answer to wait for is lost
-
-    def play(self, most: int = 200_000) -> None:
-        for _ in range(most):
-            if self.fleet.server.over:
-                return
-            self.fleet.step()
-            if self.fleet.server.zero is not None and self.dice.random() < 0.03:
-                self.strike(self.dice.choice("abc"))
-        raise AssertionError("the run does not end")
+    def amid(self, node: str) -> dict[str, bool]:
+        device = self.fleet.devices[node]
+        parts = self.fleet.server._exchanges._staging._parts.get(node)
+        return {"push": bool(parts), "pull": device.listens and bool(device.inbox)}
 
 
 @BY_TABLE

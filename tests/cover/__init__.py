@@ -23,7 +23,7 @@ from emulator.world.faults import FAULTS
 from emulator.world.links.link import Side
 from emulator.world.links.traces import FORMATS
 from tests.containers.kinds.fleet import FLEET
-from tests.containers.training import test_sharded_server
+from tests.containers.training.sharded_scenario import ALIKE
 from tests.cover import dealt_fleets, link_fleet
 from tests.fakes.node.durable_fleet import plan_of
 from tests.fakes.virtual import random_failures, random_features
@@ -74,7 +74,7 @@ def played_in_containers() -> Iterator[str]:
     """Yield the scenarios of runs in containers whose tests say what they have to do."""
     yield FLEET
     yield link_fleet.TEXT
-    yield test_sharded_server.ALIKE
+    yield ALIKE
     yield from map(dealt_fleets.scenario, dealt_fleets.TRAININGS)
     for key, names in LIBRARY.items():
         yield dealt_fleets.each(names, key, 1)

@@ -10,23 +10,9 @@ import emulator
 from emulator.core.sharding.server_shards import balanced_shards
 from emulator.learning import models
 from tests.containers.conftest import Outcome, running, until
+from tests.containers.training.sharded_scenario import ALIKE, SHARDS
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
-
-SHARDS = 2
-
-ALIKE = f"""
-# Do shards in containers make the steps of one server?
-name: sharded
-training:
-  {{dataset: digits, model: digits-mlp, learning_rate: 0.1, batch_size: 16,
-    codec: {{kind: topk, keep: 20%, scope: variable}}, modulation: per-parameter,
-    synchronization: barrier, schedule: sequential, optimizer: momentum}}
-stop: {{updates: 201}}
-evaluate: {{every: 67}}
-server: {{shards: {SHARDS}}}
-devices: [{{name: pi, count: 3}}]
-"""
 
 
 def test_shards_in_containers_have_the_losses_and_the_model_of_one_server(
