@@ -295,6 +295,7 @@ def decode_box(line: str) -> AnyBoxLine | None:
         return None
 
 
-def say(report: NodeReport) -> None:
-    """Write `report` to the conductor."""
-    os.write(sys.stdout.fileno(), encode(Stamped(time.monotonic(), report)) + b"\n")
+def say(report: NodeReport, now: float | None = None) -> None:
+    """Write `report` to the conductor, as of the monotonic time `now`; None is this moment."""
+    stamped = Stamped(time.monotonic() if now is None else now, report)
+    os.write(sys.stdout.fileno(), encode(stamped) + b"\n")

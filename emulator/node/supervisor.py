@@ -10,6 +10,7 @@ import os
 import selectors
 import signal
 import sys
+import time
 from collections import deque
 from typing import Any
 
@@ -254,21 +255,26 @@ class Supervisor:
         """Do and report the verb of `order`, unless another fault of the verb holds the device."""
         verb = order.verb
         if self.powers.faults.changes(verb, order.fault):
-            before = self.powers.pressing
+            before, began = self.powers.pressing, time.monotonic()
             perform(self.powers, verb, order.setting)
             if (change := self.powers.pressing) is not None and change is not before:
                 self._pressed = order
                 change.report = lambda: self._did(order)
             else:
-                self._did(order)
+                self._did(order, None if verbs.begins(verb) else began)
             self._report_delay()
         elif order.planned is not None and verbs.begins(verb):
             say(OverlapReport(order.fault, verb, planned=order.planned))
 
-    def _did(self, order: Do) -> None:
-        """Report the verb of `order`, which was done just now, and plan the end of its fault."""
+    def _did(self, order: Do, began: float | None = None) -> None:
+        """Report the verb of `order`, which was done just now, and plan the end of its fault.
+
+        A verb that ends a fault is reported as of the monotonic time at which it `began`: the
+        fault holds the node from the one record to the other. A device that shares its CPU quota
+        with its supervisor may push before the supervisor runs again.
+        """
         fault = self.powers.faults.kind(order.verb)
-        say(VerbReport(order.verb, fault, order.planned, order.setting))
+        say(VerbReport(order.verb, fault, order.planned, order.setting), began)
         self._plan_end(order)
 
     def _plan_end(self, order: Do) -> None:

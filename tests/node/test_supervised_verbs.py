@@ -64,6 +64,17 @@ def test_a_severed_device_lives_on(make: Make) -> None:
     assert not stopped(pid)  # it stood still only while it was cut off
 
 
+def test_a_cut_holds_from_its_one_record_to_the_other(make: Make) -> None:
+    """Else a push that leaves between the end of a cut and its report seems to pass the cut."""
+    container = make(part=BORN)
+    container.hear("ready")
+    container.tell("sever", fault="partition")
+    cut, severed = container.hear_all("sever")[-2:]
+    container.tell("mend", fault="partition")
+    passes, mended = container.hear_all("mend")[-2:]
+    assert cut["now"] <= severed["now"] <= mended["now"] <= passes["now"]
+
+
 def test_a_device_that_boots_while_it_is_cut_off_is_still_cut_off(make: Make) -> None:
     container = make(part=BORN)
     container.hear("ready")
@@ -399,7 +410,7 @@ def starved(monkeypatch: pytest.MonkeyPatch) -> tuple[Supervisor, list[str]]:
     supervisor, calls = Supervisor(NodeConfig("far", 9, WORKER, NETWORK)), []
     monkeypatch.setattr("emulator.node.part.part_powers.apply", lambda commands: None)
     monkeypatch.setattr(
-        "emulator.node.supervisor.say", lambda report: calls.append(kind_of(report))
+        "emulator.node.supervisor.say", lambda report, _=None: calls.append(kind_of(report))
     )
     monkeypatch.setattr(supervisor.powers, "boot", lambda: calls.append("boots"))
     monkeypatch.setattr(

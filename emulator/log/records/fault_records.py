@@ -43,7 +43,8 @@ class FaultRecord(LogRecord):
     """Kind of the fault, as `crash`."""
     begins: bool
     """Whether the fault begins. Otherwise the record ends the fault that began last with the same
-    `node` and `fault`, by the verb that the record undoes."""
+    `node` and `fault`, by the verb that the record undoes. The fault holds the node from the one
+    record to the other: a begin is recorded once it is done, an end before it is done."""
     planned: Time
     """When it was due: the time in the timeline, or `at` if the device drew the fault itself."""
     setting: Mapping[str, Any] | None = None

@@ -54,7 +54,7 @@ class Device:
         monkeypatch.setattr("emulator.node.part.part_powers.apply", lambda commands: None)
         monkeypatch.setattr("emulator.node.control_group.memory_limit", lambda: 256 << 20)
         for module in ("supervisor", "part.presser"):
-            say = lambda report: self._say(kind_of(report), **report.facts())  # noqa: E731
+            say = lambda report, _=None: self._say(kind_of(report), **report.facts())  # noqa: E731
             monkeypatch.setattr(f"emulator.node.{module}.say", say)
         monkeypatch.setattr(presser, "_NUMBERS", itertools.count(1))
         self.supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))

@@ -92,7 +92,7 @@ class Done(NamedTuple):
     """A verb that was done to a container, or a drawn fault that overlaps another."""
 
     now: float
-    """Reading of the emulated clock when the engine had done it."""
+    """Reading of the emulated clock: when the engine had done it, or began to end a fault."""
     node: str
     report: VerbReport | OverlapReport
     """The report, as a supervisor would make it."""
@@ -108,7 +108,7 @@ class _Order:
     report: VerbReport | None
     """None: the change has no record."""
     then: Callable[[float], None] = lambda now: None
-    """Called with the time when the change is done."""
+    """Called with the time of the change."""
 
 
 @dataclass
@@ -254,7 +254,12 @@ class EngineFaults:
             node.call = self._pool.submit(self._call, node, node.waiting[0])
 
     def _call(self, node: _Node, order: _Order) -> float | None:
-        """Do `order`; return the time after, None if the container runs no more."""
+        """Do `order`; return the time after, or before if it ends a fault.
+
+        So the fault holds the device from the one time to the other. None if the container runs no
+        more.
+        """
+        began = self._clock.now()
         with refusals(order.name):
             try:
                 order.do(node.powers)
@@ -262,7 +267,8 @@ class EngineFaults:
                 if self._runs(node.name):
                     raise
                 return None
-        return self._clock.now()
+        ends = order.report is not None and not verbs.begins(order.report.verb)
+        return began if ends else self._clock.now()
 
     def _runs(self, node: str) -> bool:
         try:

@@ -118,6 +118,21 @@ def test_a_quota_is_multiplied_and_comes_back(faults: EngineFaults, engine: Engi
     assert first.report == second.report == VerbReport("unthrottle", "slow", 3.0)
 
 
+def test_a_fault_holds_from_its_one_time_to_the_other(
+    faults: EngineFaults, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the device does between the end of a pause and its record what it cannot do paused."""
+    called: list[float] = []
+    update = engine.update_container
+    note = lambda *words, **facts: (called.append(time.monotonic()), update(*words, **facts))  # noqa: E731
+    monkeypatch.setattr(engine, "update_container", note)
+    faults.perform(throttle("a"), 2.0)
+    faults.perform(Action("unthrottle", "a", "slow"), 3.0)
+    begun, ended = done(faults, 2)
+    assert called[0] <= begun.now
+    assert ended.now <= called[1]
+
+
 def test_calls_for_one_device_come_in_their_order(faults: EngineFaults, engine: Engine) -> None:
     for factor in (0.1, 0.2, 0.3):
         faults.perform(throttle("a", factor), 1.0)
