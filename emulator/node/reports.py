@@ -295,7 +295,12 @@ def decode_box(line: str) -> AnyBoxLine | None:
         return None
 
 
-def say(report: NodeReport, now: float | None = None) -> None:
-    """Write `report` to the conductor, as of the monotonic time `now`; None is this moment."""
-    stamped = Stamped(time.monotonic() if now is None else now, report)
+def now() -> float:
+    """Return the time that a report of this moment has: the host's monotonic clock."""
+    return time.monotonic()
+
+
+def say(report: NodeReport, at: float | None = None) -> None:
+    """Write `report` to the conductor, as of the time `at`, by `now`; None is this moment."""
+    stamped = Stamped(now() if at is None else at, report)
     os.write(sys.stdout.fileno(), encode(stamped) + b"\n")

@@ -10,7 +10,6 @@ import os
 import selectors
 import signal
 import sys
-import time
 from collections import deque
 from typing import Any
 
@@ -255,7 +254,7 @@ class Supervisor:
         """Do and report the verb of `order`, unless another fault of the verb holds the device."""
         verb = order.verb
         if self.powers.faults.changes(verb, order.fault):
-            before, began = self.powers.pressing, time.monotonic()
+            before, began = self.powers.pressing, reports.now()
             perform(self.powers, verb, order.setting)
             if (change := self.powers.pressing) is not None and change is not before:
                 self._pressed = order
@@ -269,7 +268,7 @@ class Supervisor:
     def _did(self, order: Do, began: float | None = None) -> None:
         """Report the verb of `order`, which was done just now, and plan the end of its fault.
 
-        A verb that ends a fault is reported as of the monotonic time at which it `began`: the
+        A verb that ends a fault is reported as of the time at which it `began`: the
         fault holds the node from the one record to the other. A device that shares its CPU quota
         with its supervisor may push before the supervisor runs again.
         """
