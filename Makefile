@@ -18,6 +18,9 @@ TIMES := netns or timed
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# Folders of the tests without containers, in memory where the host has room for files there: a disk
+# takes some 2 ms to make or remove a file, of which these tests have ten thousands.
+IN_MEMORY := PYTEST_DEBUG_TEMPROOT=$(shell test -w /dev/shm && echo /dev/shm)
 # Keep compiled modules, even where the environment says not to: the tests start some hundred Python processes.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -35,7 +38,7 @@ TIMED := --times=build/times
 test: shells check engine data images ## check, then run the tests that need Docker, root, TensorFlow or some seconds
 	@tests/netem/setup || true
 	@tests/containers/setup || true
-	$(BIN)/pytest $(STRICT) $(TIMED)/slow.json -n auto --dist loadfile --durations=10 \
+	$(IN_MEMORY) $(BIN)/pytest $(STRICT) $(TIMED)/slow.json -n auto --dist loadfile --durations=10 \
 	  -m "not ($(FAST)) and not docker and not ($(TIMES)) and not ($(REST))"
 	$(BIN)/pytest $(STRICT) $(TIMED)/containers.json -n 2 --dist loadfile --durations=10 \
 	  -m "docker and not ($(TIMES)) and not ($(REST))"
@@ -55,7 +58,7 @@ check: $(INSTALLED) ## check format, lint and types, and run the quick tests: a 
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(STRICT) $(TIMED)/quick.json -n auto --dist worksteal -m "$(FAST)"
+	$(IN_MEMORY) $(BIN)/pytest $(STRICT) $(TIMED)/quick.json -n auto --dist worksteal -m "$(FAST)"
 
 shells:
 	@tests/cli/setup || true

@@ -33,6 +33,7 @@ def test_a_signal_at_each_stage_of_the_ending(
 ) -> None:
     """`written`: the server has written its last record, and the conductor has not read it."""
     monkeypatch.setattr(container_runtime, "LAST_WRITES", 0.3)
+    monkeypatch.setattr(container_runtime, "LAST_REPORTS", 0.1)
     folder, scenario = create("pair", tmp_path), loads(SCENARIO)
     play = Played(folder)
     runtime, steps = play.runtime, list[str]()
@@ -79,6 +80,7 @@ def test_a_model_that_a_slow_disk_takes_is_waited_for(
 ) -> None:
     """The disk takes three times as long as a server may that writes nothing."""
     monkeypatch.setattr(container_runtime, "LAST_WRITES", 0.2)
+    monkeypatch.setattr(container_runtime, "LAST_REPORTS", 0.1)
     folder = create("pair", tmp_path)
     play = Played(folder)
     runtime, shown = play.runtime, list[str]()

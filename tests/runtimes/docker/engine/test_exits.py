@@ -200,7 +200,8 @@ News = Callable[[], list[Said | OutputEnded]]
 
 
 @pytest.fixture
-def play(tmp_path: Path) -> Iterator[Callable[..., Played]]:
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Played]]:
+    monkeypatch.setattr(container_runtime, "LAST_REPORTS", 0.2)  # no gateway reports
     made: list[Played] = []
 
     def run(*events: dict[str, Any], text: str = SCENARIO) -> Played:
@@ -345,8 +346,11 @@ def test_a_run_ends_with_its_server_and_says_why(play: Callable[..., Played], no
     assert gone["node"] == node
 
 
-def test_the_load_of_a_run_ends_with_the_run(play: Callable[..., Played]) -> None:
+def test_the_load_of_a_run_ends_with_the_run(
+    play: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The containers of other hosts take seconds to end: that load is not the run's."""
+    monkeypatch.setattr(container_runtime, "LAST_WRITES", 0.2)
     run = play()
     run.begin()
     run.load.busy += [0.5] * 3

@@ -11,6 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from emulator.costs.computing_times import needs_layers
+from emulator.learning.models import MODELS
+from emulator.scenario import loads
 from tests.containers.kinds.fleet import FLEET
 from tests.cover import LIBRARY, dealt_fleets, link_fleet
 from tests.fakes.plain_records import PlainRecord
@@ -60,10 +63,22 @@ def recording_of_parts(runs: Path) -> dict[str, Any]:
 
 
 def _digest(runs: Path, text: str, *more: str) -> str:
-    _, summary, view = played(runs, *_TRAFFIC, *more, text=text, files=runs)
+    given = (*_TRAFFIC, *more, *_layers(text, runs))
+    _, summary, view = played(runs, *given, text=text, files=runs)
     assert summary["outcome"] == "success"
     lines = (f"{_line(each)} {[each.get(part) for part in _BYTES]}" for each in view.records)
     return sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _layers(text: str, files: Path) -> tuple[str, ...]:
+    """Return layers' shares of a step, if the scenario `text` needs them: else this host's are
+    measured, and its schedules cut the model elsewhere than another host's."""
+    world = loads(text, (), files)
+    if not needs_layers(world):
+        return ()
+    layers = range(1, 1 + len(MODELS[world.training.trainable].layout.layers))
+    shares = {"forward": [*layers], "backward": [2 * layer for layer in layers]}
+    return (f"virtual.layers={json.dumps(shares)}",)
 
 
 def scenario(run: str) -> str:
