@@ -179,6 +179,7 @@ OTHERS = [
                 "emulate cluster up --local 3 --dask",
                 "emulate sweep lab.yaml --over training.learning_rate=0.03,0.1 --seeds 4 "
                 "--cluster tcp://127.0.0.1:PORT",
+                "emulate sweep lab.yaml --seeds 30 --cluster tcp://first:8786",
                 "emulate cluster down",
             ),
             "tests/sweeps/cluster has one for all of its tests",
