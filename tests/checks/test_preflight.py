@@ -372,7 +372,7 @@ def short(tmp_path: Path) -> Path:
     "command",
     [
         ("run", "--on", "virtual", "--no-report"),
-        ("sweep", "--seeds", "3"),
+        pytest.param(("sweep", "--seeds", "3"), marks=pytest.mark.slow),
         pytest.param(("sweep", "--over", "training.batch_size=5,10"), marks=pytest.mark.slow),
     ],
 )
@@ -420,6 +420,7 @@ def test_a_warning_of_some_points_names_them(emulate: Emulate, short: Path) -> N
     assert "and 1 more: stop.time 60ms is too short" in second
 
 
+@pytest.mark.slow
 def test_python_returns_the_warnings(short: Path, tmp_path: Path) -> None:
     ran = emulator.run(short, on="virtual", runs=tmp_path / "runs")
     (text,) = ran.warnings

@@ -103,6 +103,7 @@ def test_a_run_compared_with_itself_says_so(emulate: Emulate, runs: Path) -> Non
     assert emulate("compare", "abc121", "abc122").err == ""
 
 
+@pytest.mark.slow
 def test_the_pages(emulate: Emulate, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {accuracy_both, accuracy_bytes} < set(FIGURES)
     monkeypatch.setattr(page, "FIGURES", (accuracy_both, accuracy_bytes))

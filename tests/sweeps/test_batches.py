@@ -195,6 +195,7 @@ NOT_DECIDING = {
 }
 
 
+@pytest.mark.slow
 def test_every_module_of_a_virtual_run_decides_or_is_known_not_to() -> None:
     deciding = {path.relative_to(ROOT).as_posix() for path in deciding_files()}
     pending, seen = ["emulator.runtimes.virtual.play_virtual"], set()

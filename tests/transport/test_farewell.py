@@ -76,6 +76,7 @@ def leaves_at_once(router: Router, process: "subprocess.Popen[str]") -> None:
     assert time.monotonic() - began < 2
 
 
+@pytest.mark.slow
 def test_a_device_that_waits_says_goodbye(world: tuple[Router, "subprocess.Popen[str]"]) -> None:
     router, process = world
     assert isinstance(hear(router), Hello)

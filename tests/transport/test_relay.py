@@ -175,6 +175,7 @@ def test_a_relay_without_a_name_in_front_is_refused(world: World) -> None:
     assert world.server.refused == ["relay_b speaks for ''"]
 
 
+@pytest.mark.slow
 def test_nodes_prove_their_keys_to_their_own_relay(world: World) -> None:
     """The key of a node behind a relay opens no connection to the server, and the other way."""
     for name, address in ((NEAR, world.address), (HOME, world.relay_address)):

@@ -180,6 +180,7 @@ def test_the_clock_of_the_host_is_known(tmp_path: Path) -> None:
         assert abs(tunnel.offset.seconds - 1000.0) <= tunnel.offset.uncertainty < 1.0
 
 
+@pytest.mark.slow
 def test_a_stranger_is_not_let_in(tmp_path: Path) -> None:
     guests, pair = keys()
     _, other = keys()
@@ -197,6 +198,7 @@ def test_a_stranger_is_not_let_in(tmp_path: Path) -> None:
         tunnel.close()
 
 
+@pytest.mark.slow
 def test_an_agent_with_another_key_gets_nothing(tmp_path: Path) -> None:
     guests, pair = keys()
     impostor, _ = keys()
@@ -266,6 +268,7 @@ def test_a_host_whose_agent_sends_nonsense_is_lost(tmp_path: Path, frames: list[
         context.term()
 
 
+@pytest.mark.slow
 def test_the_streams_of_a_dead_agent_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conductor_end, "PATIENCE", 0.5)
     with both(tmp_path) as (tunnel, kill), closing(dial(tunnel)) as connection:
@@ -281,6 +284,7 @@ def test_the_streams_of_a_dead_agent_end(tmp_path: Path, monkeypatch: pytest.Mon
             tunnel.ask("size")
 
 
+@pytest.mark.slow
 def test_the_streams_of_a_silent_conductor_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

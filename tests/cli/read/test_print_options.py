@@ -17,6 +17,7 @@ def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 COLUMN = ("--width", "84mm", "--font", "8")
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("form", ["pdf", "svg"])
 def test_export_writes_figures(emulate: Emulate, runs: Path, form: str) -> None:
     result = emulate("export", "abc121", "--format", form, *COLUMN, "--out", "paper")

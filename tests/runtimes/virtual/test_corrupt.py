@@ -92,6 +92,7 @@ def test_messages_carry_checksums_from_the_start_and_only_with_the_fault(tmp_pat
     assert min(checked) == min(plain) + 6 and max(checked) == max(plain) + 6
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("part", PARTS)
 def test_messages_that_all_have_flipped_bits_cost_few_events(tmp_path: Path, part: str) -> None:
     """Of a device without a link's delay, at most a thousand refusals in 100 s: ten a second."""

@@ -20,7 +20,9 @@ AGAIN = (
 )
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    "run", [pytest.param(run, marks=[pytest.mark.slow] * ("shards" in run)) for run in RUNS]
+)
 def test_a_run_is_as_it_was(run: str, tmp_path: Path) -> None:
     kept, made = recorded(run), recording(run, tmp_path)
     for number, (was, is_now) in enumerate(zip(kept["lines"], made["lines"], strict=False)):

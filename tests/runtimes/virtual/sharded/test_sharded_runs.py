@@ -113,6 +113,7 @@ def test_four_shards_take_two_and_a_half_times_the_updates(
     assert updates[4] >= 2.5 * updates[1] > 0
 
 
+@pytest.mark.slow
 def test_a_device_that_dies_between_the_parts_of_a_push_has_pushed_nothing(
     tmp_path: Path,
 ) -> None:
@@ -132,6 +133,7 @@ def test_a_device_that_dies_between_the_parts_of_a_push_has_pushed_nothing(
     assert not math.isnan(summary["final_accuracy"])
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("durability", ["update", "{every: 1s}"])
 def test_crashes_of_the_shards_lose_and_double_no_update_that_is_kept(
     tmp_path: Path, durability: str
