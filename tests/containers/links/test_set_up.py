@@ -124,7 +124,7 @@ def world(client, tmp_path):
             server = _start(client, tmp_path / "server.json", SERVER, SERVING, made.server(), image)
             server.reload()
             address = server.attrs["NetworkSettings"]["Networks"][NET]["IPAddress"]
-            node = made.device(scenario.nodes[0], address)
+            node = made.device(scenario.nodes[0], [address])
             device = _start(client, tmp_path / "far.json", "far", LEARNING, node, image)
             try:
                 statuses = [each.wait(timeout=30)["StatusCode"] for each in (device, server)]

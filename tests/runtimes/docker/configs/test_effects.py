@@ -50,9 +50,9 @@ def told(scenario: Scenario, folder: RunFolder) -> Any:
     world = world.with_ways({name: f"10.0.0.{at}" for at, name in enumerate(nodes, 2)})
     devices = {device.name: device for device in scenario.nodes}
     orders = [
-        *(world.configs.device(device, "10.0.0.2") for device in scenario.nodes),
+        *(world.configs.device(device, ["10.0.0.2"]) for device in scenario.nodes),
         *(world.configs.gateway(each) for each in scenario.bottlenecks),
-        *(world.configs.server(), world.configs.evaluator("10.0.0.2")),
+        *(world.configs.server(), world.configs.evaluator(["10.0.0.2"])),
     ]
     containers = [
         world.container(name, "wan", {"emulate.run": "effects"}, devices.get(name))
