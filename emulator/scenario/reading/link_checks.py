@@ -164,8 +164,9 @@ _PLACE = ("bottlenecks",)
 
 
 def check_keys(document: Document) -> None:
-    """Add a mistake for each key of a link that a bottleneck does not have."""
-    for address, _ in document.entries(_PLACE, dict):
+    """Add a mistake for each key of a link that a bottleneck or a network's link does not have."""
+    shared = [*document.entries(_PLACE, dict), *document.entries(("network", "links"), dict)]
+    for address, _ in shared:
         for way in ("up", "down"):
             side = document.at((*address, way))
             for key in side if isinstance(side, dict) else ():
@@ -173,7 +174,7 @@ def check_keys(document: Document) -> None:
                     document.complain(
                         (*address, way, key),
                         f"a shared queue has {' and '.join(_SHARED)} alone: write {key} in the "
-                        "links of the members",
+                        f"links of the {'members' if address[0] == _PLACE[0] else 'devices'}",
                     )
 
 

@@ -18,7 +18,7 @@ from ..clock import Heap
 from .bbr import Bbr
 from .link_group import LinkGroup
 from .shard_links import ShardLinks
-from .shared_rates import SharedRates
+from .shared_rates import NetworkLinks, SharedRates
 from .tcp import ACK, MOST_ACKS, Reno, Tcp
 from .transmission import LinkConstants
 
@@ -125,9 +125,10 @@ class GroupLinks:
 def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     """Return the links of the groups of devices, in the scenario's order."""
     server, acknowledged = scenario.server.link, acknowledgements(scenario)
+    network = NetworkLinks(clock, scenario)
     shared: dict[Direction, SharedRates] = {
-        UP: SharedRates(clock, scenario, UP, server.down),
-        DOWN: SharedRates(clock, scenario, DOWN, server.up),
+        UP: SharedRates(clock, scenario, UP, server.down, network),
+        DOWN: SharedRates(clock, scenario, DOWN, server.up, network),
     }
     tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
     control = scenario.tcp.congestion if scenario.tcp else USUAL
@@ -153,9 +154,9 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     def constants(
         group: Group, base: Link, number: int, link: Link, direction: Direction
     ) -> LinkConstants | None:
-        own = scenario.bottleneck_of.get(group.names[number])
+        own = scenario.shared_of.get(group.names[number])
         if own is not None:
-            return constants_of(own.shared.alone(link), direction)
+            return constants_of(own.alone(link), direction)
         return None if link == base else constants_of(link, direction)
 
     links = []
@@ -163,8 +164,8 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
         base = link_at(group.link)
         sides = one_way(group, UP), one_way(group, DOWN)
         made = GroupLinks(*sides, acknowledged, base, partial(constants, group, base))
-        for number, name in enumerate(group.names) if scenario.bottlenecks else ():
-            if name in scenario.bottleneck_of:
+        for number, name in enumerate(group.names) if scenario.shared_of else ():
+            if name in scenario.shared_of:
                 made.reshape(number, None)
         links.append(made)
     return links

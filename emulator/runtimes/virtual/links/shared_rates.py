@@ -1,15 +1,15 @@
-"""The rates that the devices of a scenario share in one direction: bottlenecks, server's link."""
+"""The rates that devices share: those of bottlenecks, of a network, and of the server."""
 
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Literal
 
 from ....scenario import Group, Scenario
 from ....world.links.link import Side
+from ....world.links.network_routes import Hop, Way
 from ..clock import Heap
-from .bottleneck_link import BottleneckLink, ServerShare
 from .link_group import SharedRate
+from .link_path import LinkPath, RatedLink
 from .server_link import ServerLink
 from .shard_links import SharedShards
 from .tcp import MOST_ACKS
@@ -19,7 +19,7 @@ from .transmission import Transmission
 class _Part:
     """The bits of a message, or its acknowledgements, as a flow of one link."""
 
-    def __init__(self, link: BottleneckLink, own_rate: float, done: Callable[[], None]) -> None:
+    def __init__(self, link: LinkPath, own_rate: float, done: Callable[[], None]) -> None:
         self._link, self._own_rate, self._done = link, own_rate, done
         self.passing = False
 
@@ -60,8 +60,8 @@ class AcknowledgedFlow:
 
     def __init__(
         self,
-        there: BottleneckLink,
-        back: BottleneckLink,
+        there: LinkPath,
+        back: LinkPath,
         own_rate: float,
         share: float,
         through: Callable[[], None],
@@ -101,26 +101,47 @@ class AcknowledgedFlow:
         return max(self._bits.left(), self._acknowledgements.left() / self._share)
 
 
+class NetworkLinks:
+    """The rated links that the devices of a scenario share, and the links of the server."""
+
+    def __init__(self, clock: Heap, scenario: Scenario) -> None:
+        self._clock, self._members, self._routes = clock, scenario.bottleneck_of, scenario.route_of
+        edges = scenario.network.links if scenario.network else ()
+        self._links: dict[tuple[str, Way], RatedLink] = {
+            (each.name, way): RatedLink(float(side.rate))
+            for each in (*scenario.bottlenecks, *edges)
+            for way, side in (("up", each.up), ("down", each.down))
+            if side.rate is not None
+        }
+
+    def __bool__(self) -> bool:
+        """Whether any link is rated."""
+        return bool(self._links)
+
+    def of(self, device: str, direction: Way) -> tuple[RatedLink, ...]:
+        """Return the rated links before the server's link that messages of `device` pass."""
+        hops = [Hop(self._members[device].name, direction)] if device in self._members else []
+        if (route := self._routes.get(device)) is not None:
+            hops += route.up if direction == "up" else route.down
+        return tuple(link for hop in hops if (link := self._links.get(hop)) is not None)
+
+
 class SharedRates:
     """Makes the shared rates of each group of devices in a direction."""
 
     def __init__(
-        self, clock: Heap, scenario: Scenario, direction: Literal["up", "down"], server: Side
+        self, clock: Heap, scenario: Scenario, direction: Way, server: Side, network: NetworkLinks
     ) -> None:
         """`server` is the server's side in this direction."""
         rate = server.net_rate
-        self._members = scenario.bottleneck_of
+        self._clock, self._direction, self._network = clock, direction, network
         self._alone = None if rate == math.inf else ServerLink(clock, rate)
         shards = scenario.server.shards
         self.shards = SharedShards([ServerLink(clock, rate) for _ in range(shards)], rate)
-        """The links of the server's shards, which no bottleneck is before."""
-        share = ServerShare(rate)
-        self._rest = BottleneckLink(clock, math.inf, share)
-        self._bottlenecks = {
-            each.name: BottleneckLink(clock, float(side.rate), share)
-            for each in scenario.bottlenecks
-            if (side := getattr(each, direction)).rate is not None
-        }
+        """The links of the server's shards, which no other shared link is before."""
+        self._server = [] if rate == math.inf else [RatedLink(rate)]
+        self._rest = LinkPath(clock, self._server)
+        self._paths: dict[tuple[RatedLink, ...], LinkPath] = {}
 
     def of(self, group: Group, back: "SharedRates", acknowledged: float) -> SharedRate | None:
         """Return the rates that the devices of `group` share; None without any.
@@ -128,33 +149,35 @@ class SharedRates:
         `back` has the shared rates of the opposite direction, which pass `acknowledged` bits of
         acknowledgements for each bit of a message.
         """
-        if not self._bottlenecks and not back._bottlenecks:
+        if not self._network:
             return self._alone
-        own, returning = self._behind(group), back._behind(group) if acknowledged else {}
+        own, returning = self._paths_of(group), back._paths_of(group) if acknowledged else {}
         if not (own or returning or self._alone):
             return None
         return MemberLinks(own, self._rest, returning, acknowledged)
 
-    def _behind(self, group: Group) -> dict[int, BottleneckLink]:
-        """Return the bottlenecks with a rate of the devices of `group`, by index in the group."""
-        return {
-            number: self._bottlenecks[bottleneck.name]
-            for number, name in enumerate(group.names)
-            if (bottleneck := self._members.get(name)) and bottleneck.name in self._bottlenecks
-        }
+    def _paths_of(self, group: Group) -> dict[int, LinkPath]:
+        """Return the paths of the devices of `group` behind shared links, by index in the group."""
+        own = {}
+        for number, name in enumerate(group.names):
+            if links := self._network.of(name, self._direction):
+                if links not in self._paths:
+                    self._paths[links] = LinkPath(self._clock, (*links, *self._server))
+                own[number] = self._paths[links]
+        return own
 
 
 class MemberLinks:
-    """The shared links of a group of devices, some of which are behind bottlenecks."""
+    """The shared links of a group of devices, some of which are behind more than the server's."""
 
     def __init__(
         self,
-        own: Mapping[int, BottleneckLink],
-        rest: BottleneckLink,
-        back: Mapping[int, BottleneckLink] | None = None,
+        own: Mapping[int, LinkPath],
+        rest: LinkPath,
+        back: Mapping[int, LinkPath] | None = None,
         acknowledged: float = 0.0,
     ) -> None:
-        """`own` has the bottlenecks of devices by index in the group; `rest` limits nothing.
+        """`own` has the paths of devices by index in the group; `rest` is the server's link alone.
 
         `back` has those of the opposite direction, which pass `acknowledged` bits of
         acknowledgements for each bit of a message.

@@ -1,0 +1,240 @@
+"""Paths of several rated links in one direction: bottlenecks, a network's links, the server's link.
+
+The shares are max-min fair over paths (Bertsekas & Gallager, 1992, section 6.5.2): each flow has
+the most that leaves no smaller flow less. Progressive filling finds them: the link with the least
+equal share limits its flows to this share, or the flow with the least own rate of that link has its
+own rate; the rest of each link is shared by the others. A bottleneck is a path of one link, with
+the server's link behind it.
+
+Most events change few shares, so only the links are filled anew that the event may concern. A link
+with rate to spare, before and after the event, limits no flow: its flows keep their shares, unless
+another link changes them. An event at a bottleneck whose server's link has rate to spare thus costs
+as much as that bottleneck has classes of flows, however many bottlenecks there are.
+"""
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..clock import Heap
+from .server_link import Flow, FlowClass, ServerLink
+
+_FULL = 1 - 1e-9
+"""Share of its rate from which a link counts as full. Loads are kept as sums of differences, so the
+margin is far above their rounding; a link that counts as full without need costs time only."""
+
+
+class RatedLink:
+    """A link in one direction that paths may share."""
+
+    __slots__ = ("flows", "full", "load", "paths", "rate")
+
+    def __init__(self, rate: float) -> None:
+        """`rate` is in bits of frames a second, above zero."""
+        self.rate = rate
+        self.paths: list[LinkPath] = []
+        """All paths over the link, in the order in which they were made."""
+        self.flows = 0
+        """Number of flows."""
+        self.load = 0.0
+        """Sum of the rates of the flows."""
+        self.full = False
+        """Whether the link may limit a flow."""
+
+    def settle(self) -> None:
+        """Count the load anew, after all paths have taken their rates."""
+        self.load = sum(path.load for path in self.paths)
+        self.full = self.load > self.rate * _FULL
+
+    def change(self, clock: Heap, rate: float) -> None:
+        """Give the link another `rate`, above zero."""
+        if rate != self.rate:
+            self.rate = rate
+            _share(clock, (), [self])
+
+
+class LinkPath(ServerLink):
+    """The flows that pass the same links, one after the other."""
+
+    def __init__(self, clock: Heap, links: Iterable[RatedLink]) -> None:
+        """Without `links` nothing but its own rate limits a flow."""
+        super().__init__(clock, math.inf)
+        self.links = tuple(links)
+        self.load = 0.0
+        """Sum of the rates of the flows, as the links count it."""
+        for link in self.links:
+            link.paths.append(self)
+
+    @property
+    def count(self) -> int:
+        """Number of flows on the path."""
+        return self._flows
+
+    @property
+    def classes(self) -> list[tuple[float, int]]:
+        """The classes of flows in ascending order: own rate, and number of flows."""
+        return [(members.own_rate, len(members.flows)) for members in self._busy]
+
+    def join(self, flow: Flow, bits: float, own_rate: float) -> None:
+        """Begin `flow`, as `ServerLink.join`."""
+        for link in self.links:
+            link.flows += 1
+        super().join(flow, bits, own_rate)
+
+    def limits(self, own_rate: float) -> bool:
+        """Return whether anything limits a flow that alone could have `own_rate`."""
+        return min(own_rate, *(link.rate for link in self.links), math.inf) < math.inf
+
+    def take(self, rates: Sequence[float], load: float) -> None:
+        """Give the flows of each class its one of `rates`, in all `load`, and plan a look."""
+        first = math.inf
+        self.load = load
+        for members, rate in zip(self._busy, rates, strict=True):
+            if rate != members.rate:
+                members.advance(self._clock.now)
+                members.rate = rate
+            first = min(first, members.next())
+        if first < self._planned:  # as in `ServerLink._share`
+            self._planned = first
+            self._clock.at(first, self._look, first)
+
+    def _take(self, members: FlowClass, flow: Flow) -> float:
+        for link in self.links:
+            link.flows -= 1
+        return super()._take(members, flow)
+
+    def _share(self) -> None:
+        _share(self._clock, [self], ())
+
+
+def _share(clock: Heap, changed: Sequence[LinkPath], links: Iterable[RatedLink]) -> None:
+    """Set the rates of all flows, after flows of `changed` paths or rates of `links` have changed.
+
+    Fills as few links as the change may concern, then looks whether it concerns more.
+    """
+    concerned = dict.fromkeys(links)  # a dict for its order: equal runs plan equal events
+    for path in changed:
+        concerned |= dict.fromkeys(link for link in path.links if link.full)
+        if path.count and path.links:
+            concerned[min(path.links, key=lambda link: link.rate / link.flows)] = None
+    while True:
+        _add_full_neighbours(concerned)
+        paths = dict.fromkeys(changed)
+        paths |= dict.fromkeys(path for link in concerned for path in link.paths if path.count)
+        filled = _filled(concerned, paths)
+        loads = {
+            path: sum(rate * count for rate, (_, count) in zip(rates, path.classes, strict=True))
+            for path, rates in filled.items()
+        }
+        others = _changes_beside(concerned, loads)
+        more = {link: None for link, load in others.items() if _may_limit(link, load)}
+        if not more:
+            break
+        concerned |= more
+    for link, load in others.items():
+        link.load = load if link.flows else 0.0
+    for path, rates in filled.items():
+        path.take(rates, loads[path])
+    for link in concerned:
+        link.settle()
+
+
+def _add_full_neighbours(links: dict[RatedLink, None]) -> None:
+    """Add to `links` the full links that share a path with them, and those with these, and so on.
+
+    They will mostly be full after the event, too, so this spares rounds of `_share`.
+    """
+    waiting = list(links)
+    while waiting:
+        for path in waiting.pop().paths:
+            if path.count:
+                found = [link for link in path.links if link.full and link not in links]
+                links |= dict.fromkeys(found)
+                waiting += found
+
+
+def _changes_beside(
+    links: Mapping[RatedLink, None], loads: Mapping[LinkPath, float]
+) -> dict[RatedLink, float]:
+    """Return the loads of the links beside `links` that change when paths have `loads`."""
+    changed: dict[RatedLink, float] = {}
+    for path, load in loads.items():
+        if load != path.load:
+            for link in path.links:
+                if link not in links:
+                    changed[link] = changed.get(link, link.load) + load - path.load
+    return changed
+
+
+def _may_limit(link: RatedLink, load: float) -> bool:
+    """Return whether `link` limits a flow before or after it has `load`."""
+    return link.full or load > link.rate * _FULL
+
+
+def _filled(links: Iterable[RatedLink], paths: Iterable[LinkPath]) -> dict[LinkPath, list[float]]:
+    """Return the max-min rates of the classes of `paths`, which `links` alone limit.
+
+    `paths` has all that cross a link of `links`.
+    """
+    classes = {path: path.classes for path in paths}
+    rates = {path: [own for own, _ in each] for path, each in classes.items()}
+    filling = {
+        link: _Filling(link.rate, [(path, classes[path]) for path in link.paths if path.count])
+        for link in links
+    }
+    heap = [(each.share, order, each) for order, each in enumerate(filling.values()) if each.flows]
+    heapq.heapify(heap)
+    fixed: set[tuple[LinkPath, int]] = set()
+    while heap:
+        known, order, least = heapq.heappop(heap)
+        if not least.flows:
+            continue
+        share = least.share
+        # shares only grow while other links' flows are fixed: one that did has to wait its turn
+        if share > known:
+            heapq.heappush(heap, (share, order, least))
+            continue
+        own, path, index = least.next(fixed)
+        rate = own if own < share else share
+        rates[path][index] = rate
+        fixed.add((path, index))
+        count = classes[path][index][1]
+        for link in path.links:
+            if (other := filling.get(link)) is not None:
+                other.left -= rate * count
+                other.flows -= count
+        if least.flows:
+            heapq.heappush(heap, (least.share, order, least))
+    return rates
+
+
+class _Filling:
+    """A link while it is filled: the rate left, and the number of flows without a rate yet."""
+
+    __slots__ = ("_queue", "flows", "left")
+
+    def __init__(
+        self, rate: float, paths: Sequence[tuple[LinkPath, Sequence[tuple[float, int]]]]
+    ) -> None:
+        """`paths` has the classes of each path over the link: own rate, and number of flows."""
+        self.left = rate
+        self.flows = sum(count for _, classes in paths for _, count in classes)
+        queue = [
+            (own, place, path, index)
+            for place, (path, classes) in enumerate(paths)
+            for index, (own, _) in enumerate(classes)
+        ]
+        # the slowest class last, as it is taken first; no two entries have one place and own rate
+        self._queue = sorted(queue, key=lambda entry: entry[:2], reverse=True)
+
+    @property
+    def share(self) -> float:
+        """Equal share of the rate left; there must be a flow."""
+        return self.left / self.flows
+
+    def next(self, fixed: set[tuple[LinkPath, int]]) -> tuple[float, LinkPath, int]:
+        """Take out the slowest class that is not `fixed`: own rate, path, place on the path."""
+        while True:
+            own, _, path, index = self._queue.pop()
+            if (path, index) not in fixed:
+                return own, path, index
