@@ -76,6 +76,17 @@ def undurable_shards(scenario: Scenario) -> Iterator[Finding]:
         )
 
 
+def routers_in_containers(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse networks in containers: virtual time alone plays them."""
+    if scenario.network is not None:
+        yield refusal(
+            "network",
+            "containers have gateways of bottlenecks, and no routers that forward over several "
+            "links: play the scenario with --on virtual, or write the narrowest links as "
+            "bottlenecks",
+        )
+
+
 def relayed_messages(scenario: Scenario) -> Iterator[Finding]:
     """Refuse relays for messages with flipped bits, and beside gateways of bottlenecks."""
     if scenario.server.relay != HOST:

@@ -45,7 +45,7 @@ def slowest_exchange(scenario: Scenario, model: int) -> float:
 def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     """Return an upper bound on the seconds of an exchange, for time-outs: a dense update up `link`,
     a pull, and a model down, while all devices share the server's link, and those of the slowest
-    bottleneck share that, too. The expected time of a device is that of `costs.exchange`.
+    bottleneck or link of the network share that, too. The expected time of a device is that of `costs.exchange`.
 
     Model and update have `model` bytes each. With a schedule that cuts them, each layer counts as a
     message of its own. With a cut model `model` is the devices' part, and the exchange at the cut
@@ -63,14 +63,19 @@ def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
 
 
 def _at_the_bottleneck(scenario: Scenario, size: int) -> float:
-    """Return the seconds for `size` bytes each way of all members of the slowest bottleneck."""
+    """Return the seconds for `size` bytes each way of all members of the slowest bottleneck, or of
+    all devices behind the slowest link of the network, and the delays of the longest route."""
+    routes = scenario.route_of.values()
     members = Counter(each.name for each in scenario.bottleneck_of.values())
+    members += Counter(name for route in routes for name in route.names)
+    edges = scenario.network.links if scenario.network else ()
     times = (
         Side(way.rate, way.delay).transfer(size * members[each.name])
-        for each in scenario.bottlenecks
+        for each in (*scenario.bottlenecks, *edges)
         for way in (each.up, each.down)
     )
-    return 2 * max(times, default=0.0)
+    delays = (side.delay for route in routes for side in (route.shared.up, route.shared.down))
+    return 2 * (max(times, default=0.0) + max(delays, default=0.0))
 
 
 def _at_the_cut(scenario: Scenario, link: Link) -> float:

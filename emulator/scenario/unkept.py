@@ -119,6 +119,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.virtual": KEPT,
     "Scenario.devices": KEPT,
     "Scenario.bottlenecks": KEPT,
+    "Scenario.network": KEPT,
     "Scenario.faults": KEPT,
     "Scenario.report": KEPT,
     "ReportSection.figures": KEPT,
@@ -232,6 +233,11 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Bottleneck.up": KEPT,
     "Bottleneck.down": KEPT,
     "Bottleneck.members": KEPT,
+    **{
+        f"NetworkSection.{key}": KEPT
+        for key in ("routers", "links", "file", "topohub", "link", "attach", "server")
+    },
+    **{f"NetworkLink.{key}": KEPT for key in ("name", "between", "up", "down")},
     "DeviceProfile.name": KEPT,
     "DeviceProfile.cpu": KEPT,
     "DeviceProfile.memory": (

@@ -271,14 +271,15 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """A sample of the byte counters of a node's network interface, about each second."""
 
     node: str
-    """Node of the interface: a device, `server`, `evaluator` or a bottleneck. With `server.shards`
-    also `server_1`, `server_2` and so on, whose bytes are those of `server` together."""
+    """Node of the interface: a device, `server`, `evaluator`, a bottleneck or a link of the network.
+    With `server.shards` also `server_1`, `server_2` and so on, whose bytes are those of `server`
+    together."""
     rx: Size
     """Bytes received since the interface exists, and before the run was resumed; of a bottleneck
-    those to its members."""
+    those to its members, of a link of the network those of its direction `down`."""
     tx: Size
     """Bytes sent since the interface exists, and before the run was resumed; of a bottleneck those
-    of its members to the server."""
+    of its members to the server, of a link of the network those of its direction `up`."""
 
 
 class LatenessRecord(LogRecord, tag="lateness"):

@@ -46,7 +46,9 @@ class Fleet:
         dealt, size = dealt_batches(scenario), scenario.training.batch_size
         times = {each: scenario.virtual.time_of(each, size) for each in set(dealt.values())}
         changed = reshaped_links(scenario)
-        queues = [Side(rate=bottleneck.down.rate) for bottleneck in scenario.bottlenecks]
+        edges = scenario.network.links if scenario.network else ()
+        queues = [Side(rate=each.down.rate) for each in scenario.bottlenecks]
+        queues += [Side(rate=way.rate) for each in edges for way in (each.up, each.down)]
         receivers = [*(group.link.down for group in scenario.devices), *queues]
         sent = packet_size(scenario.server.link.up, receivers)
         for group, group_links in zip(scenario.devices, links, strict=True):

@@ -26,6 +26,7 @@ from .device.processor import Surroundings
 from .device.virtual_device import VirtualDevice
 from .fleet import Fleet
 from .links.network import GroupLinks, InterfaceBytes, LinkPlayer, build_links
+from .links.shared_rates import Crossed, crossed
 from .server.channel import Channel, Garbling
 from .server.virtual_crashes import VirtualCrashes
 from .server.virtual_server import VirtualServer, processors
@@ -43,25 +44,27 @@ SAMPLES = 200
 
 
 class TrafficMeter:
-    """A Chore that writes `traffic` records of the devices, the evaluator, the bottlenecks and the
-    server."""
+    """A Chore that writes `traffic` records of the devices, the evaluator, the bottlenecks, the
+    network's links and the server."""
 
     def __init__(
         self,
         nodes: Iterable[VirtualDevice],
         log: RunLog,
         zero: float,
-        behind: Mapping[str, str],
+        behind: Mapping[str, Crossed],
         links: Sequence[GroupLinks] = (),
     ) -> None:
         """Sample `nodes` from the driver's time `zero` on, at which the run began.
 
-        `behind` names the bottleneck of each device that is behind one. `links` has the links of
+        `behind` names the shared links that each device is behind. `links` has the links of
         the evaluator and of each group of devices, of a server with shards, each of which is
         sampled, too.
         """
         self._links = links
         self._nodes, self._log, self._zero, self._behind = tuple(nodes), log, zero, behind
+        hops = (hop for each in behind.values() for way in each for hop in way)
+        self._shared = tuple(dict.fromkeys(hop.link for hop in hops))
         self._interval = max(1.0, len(self._nodes) / SAMPLES)  # seconds between two samples
         self._due = zero
 
@@ -75,19 +78,19 @@ class TrafficMeter:
 
     def _sample(self, now: float) -> None:
         received = sent = 0
-        # a bottleneck carries the bytes of its members
-        shared = {name: [0, 0] for name in self._behind.values()}
+        # a bottleneck carries the bytes of its members, a link those of the devices behind it
+        shared = {name: {"up": 0, "down": 0} for name in self._shared}
         for node in self._nodes:
             count = node.links.count(node.number)
             # all that leaves a node arrives at the server, and nothing else does
             received, sent = received + count.tx, sent + count.rx
             self._log.write(TrafficRecord(now, node.name, rx=count.rx, tx=count.tx))
-            if node.name in self._behind:
-                sums = shared[self._behind[node.name]]
-                sums[0] += count.rx
-                sums[1] += count.tx
-        for name, (down, up) in shared.items():
-            self._log.write(TrafficRecord(now, name, rx=down, tx=up))
+            if (crossed := self._behind.get(node.name)) is not None:
+                for hops, bytes_ in zip(crossed, (count.tx, count.rx), strict=True):
+                    for name, way in hops:
+                        shared[name][way] += bytes_
+        for name, carried in shared.items():
+            self._log.write(TrafficRecord(now, name, rx=carried["down"], tx=carried["up"]))
         self._log.write(TrafficRecord(now, SERVER, rx=received, tx=sent))
         groups = [each.count_by_shard() for each in self._links]
         # the evaluator's links lead to the first shard alone
@@ -183,7 +186,7 @@ class VirtualRuntime:
         batteries = Batteries(self.clock, self._faults, lambda: self.now, self._log, self._lost)
         batteries.install(scenario, self.fleet.nodes)
         self._link_player.begin(self._zero)
-        behind = {name: each.name for name, each in scenario.bottleneck_of.items()}
+        behind = {name: crossed(scenario, name) for name in scenario.shared_of}
         nodes = self.fleet.nodes.values()
         links: dict[int, GroupLinks] = {}  # by identity: devices of a group share an object
         if scenario.server.shards > 1:

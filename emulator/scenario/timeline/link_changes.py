@@ -184,7 +184,7 @@ class Moment(NamedTuple):
 def link_moments(scenario: Scenario) -> Iterator[Moment]:
     """Yield the directions that the links of `scenario` may have; of a trace the extremes.
 
-    A device behind a bottleneck has the bottleneck's delay, too.
+    A device behind a bottleneck or a network has their delays, too.
     """
     yield from _of_link("server.link", scenario.server.link, _unchanged)
     for number, group in enumerate(scenario.devices):
@@ -227,12 +227,12 @@ def link_faults(scenario: Scenario, verb: str = VERB) -> Iterator[tuple[Address,
 
 
 def _shared(scenario: Scenario, group: Group) -> list[SharedLink]:
-    """Return the bottlenecks in front of the devices of `group`, each once; a device without one
-    has one that changes nothing."""
-    if not scenario.bottlenecks:
-        return [SharedLink()]
-    found = {id(each): each for each in map(scenario.bottleneck_of.get, group.names)}
-    return [SharedLink() if each is None else each.shared for each in found.values()]
+    """Return the bottlenecks and routes in front of the devices of `group`, each once; a device
+    without any has one that changes nothing."""
+    none = SharedLink()
+    if not scenario.shared_of:
+        return [none]
+    return list(dict.fromkeys(scenario.shared_of.get(name, none) for name in group.names))
 
 
 def _of_link(where: str, link: Link, changed: Callable[[Link], Link]) -> Iterator[Moment]:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TypeAlias
 
 from ....scenario import Group, Scenario
 from ....world.links.link import Side
@@ -101,11 +102,24 @@ class AcknowledgedFlow:
         return max(self._bits.left(), self._acknowledgements.left() / self._share)
 
 
+Crossed: TypeAlias = tuple[tuple[Hop, ...], tuple[Hop, ...]]
+"""The shared links that packets to the server pass, and those that packets from it pass."""
+
+
+def crossed(scenario: Scenario, device: str) -> Crossed:
+    """Return the bottleneck and the links of the network that packets of `device` pass."""
+    own, route = scenario.bottleneck_of.get(device), scenario.route_of.get(device)
+    up, down = ((), ()) if route is None else (route.up, route.down)
+    if own is None:
+        return up, down
+    return (Hop(own.name, "up"), *up), (*down, Hop(own.name, "down"))
+
+
 class NetworkLinks:
     """The rated links that the devices of a scenario share, and the links of the server."""
 
     def __init__(self, clock: Heap, scenario: Scenario) -> None:
-        self._clock, self._members, self._routes = clock, scenario.bottleneck_of, scenario.route_of
+        self._clock, self._scenario = clock, scenario
         edges = scenario.network.links if scenario.network else ()
         self._links: dict[tuple[str, Way], RatedLink] = {
             (each.name, way): RatedLink(float(side.rate))
@@ -120,9 +134,8 @@ class NetworkLinks:
 
     def of(self, device: str, direction: Way) -> tuple[RatedLink, ...]:
         """Return the rated links before the server's link that messages of `device` pass."""
-        hops = [Hop(self._members[device].name, direction)] if device in self._members else []
-        if (route := self._routes.get(device)) is not None:
-            hops += route.up if direction == "up" else route.down
+        up, down = crossed(self._scenario, device)
+        hops = up if direction == "up" else down
         return tuple(link for hop in hops if (link := self._links.get(hop)) is not None)
 
 
