@@ -20,7 +20,7 @@ from ..world.stop_conditions import CONDITIONS, Stop
 from .sections.devices import Bottleneck, Device, Group, Section, by_member, expand
 from .sections.fault_targets import FaultTargets
 from .sections.fields import Duration, Kinds, NotEmpty, aimed
-from .sections.network_section import NetworkSection
+from .sections.network_section import NetworkLink, NetworkSection
 from .sections.run_sections import AUTO, MeasureSection, ReportSection, TcpSection, TimeSection
 from .sections.server_section import ServerSection
 from .sections.training_section import TrainingSection
@@ -186,6 +186,25 @@ class Scenario(Section):
             return {}
         attached = self.network.routers_of(self.devices)
         return {name: self.network.routes[router] for name, router in attached.items()}
+
+    @cached_property
+    def behind_links(self) -> dict[str, tuple[str, ...]]:
+        """Names of the devices whose packets pass each link of the network, by name of the link."""
+        behind: dict[str, list[str]] = {each.name: [] for each in self.network_links}
+        for name, route in self.route_of.items():
+            for link in route.names:
+                behind[link].append(name)
+        return {link: tuple(names) for link, names in behind.items()}
+
+    @property
+    def network_links(self) -> tuple[NetworkLink, ...]:
+        """Links of the network; none without a network."""
+        return self.network.links if self.network else ()
+
+    @property
+    def shared_queues(self) -> tuple[Bottleneck | NetworkLink, ...]:
+        """Bottlenecks, and links of the network."""
+        return (*self.bottlenecks, *self.network_links)
 
     @cached_property
     def shared_of(self) -> dict[str, SharedLink]:

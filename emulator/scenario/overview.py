@@ -230,12 +230,8 @@ def _paths(scenario: Scenario) -> Iterator[PathRow]:
 
 
 def _network_links(scenario: Scenario) -> Iterator[NetworkLinkRow]:
-    behind: dict[str, list[str]] = {}
-    for name, route in scenario.route_of.items():
-        for link in route.names:
-            behind.setdefault(link, []).append(name)
-    for each in scenario.network.links if scenario.network else ():
-        yield NetworkLinkRow(each.name, each.up, each.down, tuple(behind.get(each.name, ())))
+    for each in scenario.network_links:
+        yield NetworkLinkRow(each.name, each.up, each.down, scenario.behind_links[each.name])
 
 
 def _fault(outage: Outage) -> FaultRow:

@@ -8,8 +8,9 @@ from ..core.cut.activation_values import CrossingBytes, crossing_bytes
 from ..schedules import Sequential
 from ..world.links.link import Link, Side
 from ..world.links.link_course import slowest
+from ..world.links.reshaping import reshaped
 from .model import Scenario
-from .timeline.link_changes import reshaped_links
+from .timeline.link_changes import changed_network_links, reshaped_links
 
 LEAST_TIMEOUT = 30.0
 """Smallest time-out of an answer in seconds, however fast the links are."""
@@ -45,7 +46,8 @@ def slowest_exchange(scenario: Scenario, model: int) -> float:
 def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     """Return an upper bound on the seconds of an exchange, for time-outs: a dense update up `link`,
     a pull, and a model down, while all devices share the server's link, and those of the slowest
-    bottleneck or link of the network share that, too. The expected time of a device is that of `costs.exchange`.
+    bottleneck or link of the network share that, too. The expected time of a device is that of
+    `costs.exchange`.
 
     Model and update have `model` bytes each. With a schedule that cuts them, each layer counts as a
     message of its own. With a cut model `model` is the devices' part, and the exchange at the cut
@@ -68,13 +70,17 @@ def _at_the_bottleneck(scenario: Scenario, size: int) -> float:
     routes = scenario.route_of.values()
     members = Counter(each.name for each in scenario.bottleneck_of.values())
     members += Counter(name for route in routes for name in route.names)
-    edges = scenario.network.links if scenario.network else ()
-    times = (
+    times = [
         Side(way.rate, way.delay).transfer(size * members[each.name])
-        for each in (*scenario.bottlenecks, *edges)
+        for each in scenario.shared_queues
         for way in (each.up, each.down)
-    )
-    delays = (side.delay for route in routes for side in (route.shared.up, route.shared.down))
+    ]
+    edges = {each.name: each for each in scenario.network_links}
+    delays = [side.delay for route in routes for side in (route.shared.up, route.shared.down)]
+    for name, settings in changed_network_links(scenario).items():
+        for setting in settings:
+            worse = reshaped(edges[name].link, setting)
+            times += [side.transfer(size * members[name]) for side in (worse.up, worse.down)]
     return 2 * (max(times, default=0.0) + max(delays, default=0.0))
 
 

@@ -271,9 +271,9 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """A sample of the byte counters of a node's network interface, about each second."""
 
     node: str
-    """Node of the interface: a device, `server`, `evaluator`, a bottleneck or a link of the network.
-    With `server.shards` also `server_1`, `server_2` and so on, whose bytes are those of `server`
-    together."""
+    """Node of the interface: a device, `server`, `evaluator`, a bottleneck or a link of the
+    network. With `server.shards` also `server_1`, `server_2` and so on, whose bytes are those of
+    `server` together."""
     rx: Size
     """Bytes received since the interface exists, and before the run was resumed; of a bottleneck
     those to its members, of a link of the network those of its direction `down`."""

@@ -46,9 +46,10 @@ class Fleet:
         dealt, size = dealt_batches(scenario), scenario.training.batch_size
         times = {each: scenario.virtual.time_of(each, size) for each in set(dealt.values())}
         changed = reshaped_links(scenario)
-        edges = scenario.network.links if scenario.network else ()
         queues = [Side(rate=each.down.rate) for each in scenario.bottlenecks]
-        queues += [Side(rate=way.rate) for each in edges for way in (each.up, each.down)]
+        queues += [
+            Side(rate=way.rate) for each in scenario.network_links for way in (each.up, each.down)
+        ]
         receivers = [*(group.link.down for group in scenario.devices), *queues]
         sent = packet_size(scenario.server.link.up, receivers)
         for group, group_links in zip(scenario.devices, links, strict=True):

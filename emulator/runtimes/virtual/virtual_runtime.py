@@ -10,7 +10,7 @@ from ...core.survivors import SETTLE, Survivors
 from ...core.zmtp import Heartbeat
 from ...errors import counted
 from ...log.lines import RunLog
-from ...log.records import TrafficRecord
+from ...log.records import TrafficRecord, made
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
@@ -25,8 +25,8 @@ from .device.device_faults import Batteries, DeviceFaults, DeviceMemory, DeviceP
 from .device.processor import Surroundings
 from .device.virtual_device import VirtualDevice
 from .fleet import Fleet
-from .links.network import GroupLinks, InterfaceBytes, LinkPlayer, build_links
-from .links.shared_rates import Crossed, crossed
+from .links.network import GroupLinks, InterfaceBytes, LinkPlayer, NetworkFaults, build_links
+from .links.shared_rates import Crossed, NetworkLinks, crossed
 from .server.channel import Channel, Garbling
 from .server.virtual_crashes import VirtualCrashes
 from .server.virtual_server import VirtualServer, processors
@@ -121,7 +121,9 @@ class VirtualRuntime:
             raise TypeError("virtual.step and virtual.boot must be known")
         size, form = server.layout.size, server.form
         self.clock = clock = Heap()
-        self.links = build_links(clock, scenario)
+        network = NetworkLinks(clock, scenario)
+        self.links = build_links(clock, scenario, network)
+        self._network = NetworkFaults(scenario, network, self.links)
         self._link_player = LinkPlayer(clock, scenario, self.links)
         self.fleet = Fleet(scenario, workers, size, boot)
         self._server, self._learning = server, workers.learning
@@ -213,6 +215,11 @@ class VirtualRuntime:
                 late, self._late_chores = self._late_chores, []
                 for chore in late:
                     self._do(chore)
+        elif action.node in self._network:
+            facts = {"node": action.node, "fault": action.fault, "begins": action.begins}
+            how = {"planned": planned, "setting": action.setting}
+            self._log.write(made(verbs.record(action.verb), self.now, **facts, **how))
+            self._network.perform(action)
         else:
             self._faults.perform(action, self.fleet.nodes[action.node], planned)
             if verbs.row(action.verb).revives and self._faults.starved(action.node):

@@ -1,12 +1,17 @@
 """The network of a scenario while its file is read: topologies of other files, and checks."""
 
+import json
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter, ValidationError
+
 from ...errors import shortened, suggestion
 from ...units import Rate, Seconds, about
+from ...world.links.bottleneck import SharedLink
 from ...world.links.network_routes import connected
 from ..sections.devices import DeviceNames, device_name
 from ..sections.network_section import MOST_ROUTERS
@@ -56,8 +61,8 @@ def find_network(document: Document, folder: Path) -> None:
         except (ValueError, OSError) as error:
             document.complain((*_PLACE, source), str(error))
             return
-        if document.has_mistake(_PLACE) or any(at[:1] == _PLACE for at in document.broken):
-            return  # a mistake in `link` would be told again for each link
+        if not _readable(given.get("link")):
+            return  # the reader of the key says so, and not for each link
         del given[source]
         given.pop("link", None)
         given |= {"routers": routers, "links": links}
@@ -65,6 +70,18 @@ def find_network(document: Document, folder: Path) -> None:
         ends = link.get("between")
         if "name" not in link and isinstance(ends, list) and all(isinstance(e, str) for e in ends):
             link["name"] = "-".join(ends)
+
+
+_SHARED: TypeAdapter[SharedLink] = TypeAdapter(SharedLink)
+
+
+def _readable(link: Any) -> bool:
+    """Return whether `link` is missing, or can be read as both directions of a link."""
+    try:
+        _SHARED.validate_json(json.dumps(link)) if link is not None else None
+    except ValidationError:
+        return False
+    return True
 
 
 def _graphml(document: Document, folder: Path, path: str) -> _Topology:
@@ -138,7 +155,8 @@ _LONGEST = 18
 
 def _plain_name(name: str) -> str:
     """Return `name` as a node may bear it."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_LONGEST].strip("-") or "r"
+    latin = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = re.sub(r"[^a-z0-9]+", "-", latin.lower()).strip("-")[:_LONGEST].strip("-") or "r"
     try:
         return device_name(plain)
     except ValueError:  # the name of a role

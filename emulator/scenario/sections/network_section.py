@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from ...world.links.bottleneck import SharedLink, SharedSide
+from ...world.links.link import Link, Side
 from ...world.links.network_routes import Route, nearest_to_all, routes
 from .devices import DeviceNames, Group, Section, device_name
 
@@ -32,9 +33,9 @@ class NetworkLink(Section):
     """Direction from the second router of `between` to the first: `rate`, `delay`."""
 
     @property
-    def shared(self) -> SharedLink:
-        """Both directions."""
-        return SharedLink(self.up, self.down)
+    def link(self) -> Link:
+        """Both directions, as a link that a fault may change."""
+        return Link(Side(self.up.rate, self.up.delay), Side(self.down.rate, self.down.delay))
 
 
 class NetworkSection(Section):

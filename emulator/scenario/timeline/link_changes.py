@@ -95,6 +95,15 @@ def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
     return links
 
 
+def changed_network_links(scenario: Scenario) -> dict[str, list[Setting]]:
+    """Return the settings with which faults may change links of the network, by the link's name."""
+    changes: dict[str, list[Setting]] = {}
+    for setting, names in _aimed(scenario) if scenario.network else ():
+        for link in names & scenario.behind_links.keys():
+            changes.setdefault(link, []).append(setting)
+    return changes
+
+
 def links_of_groups(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
     """Return, by group, the link of its devices, then those that faults may make of it."""
     aimed = _aimed(scenario)

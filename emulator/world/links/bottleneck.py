@@ -18,7 +18,8 @@ class SharedSide:
     def then(self, other: "SharedSide") -> "SharedSide":
         """Return both directions one after the other: the lower rate, and the whole delay."""
         rates = [rate for rate in (self.rate, other.rate) if rate is not None]
-        return SharedSide(min(rates, default=None), Seconds(self.delay + other.delay))
+        delay = round(self.delay + other.delay, 9)  # as people would add them, to the nanosecond
+        return SharedSide(min(rates, default=None), Seconds(delay))
 
 
 @dataclass(frozen=True)

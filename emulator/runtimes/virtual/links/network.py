@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import chain
 from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
 from .... import chance
 from ....scenario import Group, Scenario
 from ....scenario.sections.run_sections import USUAL, Congestion
-from ....scenario.timeline.link_changes import reshaped_links, start_draw
+from ....scenario.timeline.link_changes import (
+    changed_network_links,
+    reshaped_links,
+    start_draw,
+)
 from ....world.links.delay_draws import jitters
 from ....world.links.link import FRAME, Link
 from ....world.links.link_course import link_at, link_course
 from ....world.links.reshaping import reshaped
-from ....world.verbs import Setting
+from ....world.verbs import Action, Setting
 from ..clock import Heap
 from .bbr import Bbr
 from .link_group import LinkGroup
@@ -81,6 +86,11 @@ class GroupLinks:
         self._own[number] = link
         self._reshape(number)
 
+    def find_network_changed(self, number: int) -> None:
+        """Take up the delay and the loss of the links behind the device's own, which have
+        changed."""
+        self._reshape(number)
+
     def _reshape(self, number: int) -> None:
         if self._constants is None:
             return
@@ -122,15 +132,22 @@ class GroupLinks:
         return InterfaceBytes(round(rx), round(tx))
 
 
-def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
-    """Return the links of the groups of devices, in the scenario's order."""
+def build_links(
+    clock: Heap, scenario: Scenario, network: NetworkLinks | None = None
+) -> list[GroupLinks]:
+    """Return the links of the groups of devices, in the scenario's order.
+
+    `network` has the links that devices share; the scenario's own by default.
+    """
     server, acknowledged = scenario.server.link, acknowledgements(scenario)
-    network = NetworkLinks(clock, scenario)
+    network = network or NetworkLinks(clock, scenario)
     shared: dict[Direction, SharedRates] = {
         UP: SharedRates(clock, scenario, UP, server.down, network),
         DOWN: SharedRates(clock, scenario, DOWN, server.up, network),
     }
-    tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
+    tcp, behind = scenario.virtual.tcp, scenario.behind_links
+    changed = (behind[link] for link in changed_network_links(scenario))
+    changing = frozenset(chain(reshaped_links(scenario), *changed))
     control = scenario.tcp.congestion if scenario.tcp else USUAL
 
     def one_way(group: Group, direction: Direction) -> LinkGroup | ShardLinks:
@@ -154,9 +171,10 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     def constants(
         group: Group, base: Link, number: int, link: Link, direction: Direction
     ) -> LinkConstants | None:
-        own = scenario.shared_of.get(group.names[number])
-        if own is not None:
-            return constants_of(own.alone(link), direction)
+        ahead = network.ahead(group.names[number])
+        if ahead is not None:
+            lossy = reshaped(link, {"loss": ahead.loss}) if ahead.loss else link
+            return constants_of(ahead.shared.alone(lossy), direction)
         return None if link == base else constants_of(link, direction)
 
     links = []
@@ -215,6 +233,32 @@ def _kept(made: Callable[[int], Random]) -> Callable[[int], Random]:
         return generators[number]
 
     return generator
+
+
+class NetworkFaults:
+    """Changes links of the network, and what the devices behind them find of these."""
+
+    def __init__(
+        self, scenario: Scenario, network: NetworkLinks, links: Sequence[GroupLinks]
+    ) -> None:
+        """`links` has an item per group of devices, as `build_links` makes them on `network`."""
+        self._network, self._behind = network, scenario.behind_links
+        self._links = {
+            name: (own, number)
+            for group, own in zip(scenario.devices, links, strict=True)
+            for number, name in enumerate(group.names if self._behind else ())
+        }
+
+    def __contains__(self, node: str) -> bool:
+        """Whether `node` is a link of the network."""
+        return node in self._behind
+
+    def perform(self, action: Action) -> None:
+        """Do an action of the verb `reshape` to a link."""
+        self._network.reshape(action.node, action.setting if action.begins else None)
+        for device in self._behind[action.node]:
+            own, number = self._links[device]
+            own.find_network_changed(number)
 
 
 class LinkPlayer:

@@ -3,11 +3,14 @@
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ....scenario import Group, Scenario
+from ....world.links.bottleneck import SharedLink, SharedSide
 from ....world.links.link import Side
 from ....world.links.network_routes import Hop, Way
+from ....world.links.reshaping import reshaped
+from ....world.verbs import Setting
 from ..clock import Heap
 from .link_group import SharedRate
 from .link_path import LinkPath, RatedLink
@@ -102,6 +105,8 @@ class AcknowledgedFlow:
         return max(self._bits.left(), self._acknowledgements.left() / self._share)
 
 
+_WAYS: tuple[Way, Way] = ("up", "down")
+
 Crossed: TypeAlias = tuple[tuple[Hop, ...], tuple[Hop, ...]]
 """The shared links that packets to the server pass, and those that packets from it pass."""
 
@@ -115,22 +120,72 @@ def crossed(scenario: Scenario, device: str) -> Crossed:
     return (Hop(own.name, "up"), *up), (*down, Hop(own.name, "down"))
 
 
+class Ahead(NamedTuple):
+    """The links that a device shares with others, as its own transfers find them."""
+
+    shared: SharedLink
+    loss: float = 0.0
+    """Share of packets that faults of the network's links lose, in each direction."""
+
+
 class NetworkLinks:
-    """The rated links that the devices of a scenario share, and the links of the server."""
+    """The rated links that the devices of a scenario share, but for the server's link; those of the
+    network may change."""
 
     def __init__(self, clock: Heap, scenario: Scenario) -> None:
         self._clock, self._scenario = clock, scenario
-        edges = scenario.network.links if scenario.network else ()
+        self._settings: dict[str, Setting] = {}
+        self._edges = {each.name: each for each in scenario.network_links}
+        self._bottlenecks = {each.name: each for each in scenario.bottlenecks}
         self._links: dict[tuple[str, Way], RatedLink] = {
             (each.name, way): RatedLink(float(side.rate))
-            for each in (*scenario.bottlenecks, *edges)
-            for way, side in (("up", each.up), ("down", each.down))
-            if side.rate is not None
+            for each in scenario.shared_queues
+            for way in _WAYS
+            if (side := getattr(each, way)).rate is not None
         }
 
     def __bool__(self) -> bool:
         """Whether any link is rated."""
         return bool(self._links)
+
+    def reshape(self, link: str, setting: Setting | None) -> None:
+        """Change the rates of a `link` of the network as the verb `reshape` does; None restores.
+
+        The devices behind the link find another delay and loss, which `ahead` tells.
+        """
+        if setting is None:
+            self._settings.pop(link, None)
+        else:
+            self._settings[link] = setting
+        changed = reshaped(self._edges[link].link, setting)
+        for way in _WAYS:
+            if (rated := self._links.get((link, way))) is not None:
+                rated.change(self._clock, float(getattr(changed, way).rate))
+
+    def ahead(self, device: str) -> Ahead | None:
+        """Return the links between the own link of `device` and the server's, as they are now; None
+        if there are none."""
+        shared, settings = self._scenario.shared_of.get(device), self._settings
+        if shared is None or not settings:
+            return None if shared is None else Ahead(shared)
+        kept = 1.0
+        sides = []
+        for hops in crossed(self._scenario, device):
+            side = SharedSide()
+            for hop in hops:
+                side = side.then(self._side(hop))
+            sides.append(side)
+        for link in self._scenario.route_of[device].names:
+            kept *= 1 - settings.get(link, {}).get("loss", 0.0)
+        return Ahead(SharedLink(*sides), 1 - kept)
+
+    def _side(self, hop: Hop) -> SharedSide:
+        """Return the direction of a bottleneck or a link of the network, as it is now."""
+        if (edge := self._edges.get(hop.link)) is None:
+            own: SharedSide = getattr(self._bottlenecks[hop.link], hop.way)
+            return own
+        changed = getattr(reshaped(edge.link, self._settings.get(hop.link)), hop.way)
+        return SharedSide(changed.rate, changed.delay)
 
     def of(self, device: str, direction: Way) -> tuple[RatedLink, ...]:
         """Return the rated links before the server's link that messages of `device` pass."""

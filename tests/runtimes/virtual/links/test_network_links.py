@@ -9,13 +9,16 @@ import pytest
 
 from emulator.runtimes.virtual.clock import Heap
 from emulator.runtimes.virtual.links.link_path import LinkPath, RatedLink
-from emulator.runtimes.virtual.links.network import build_links
+from emulator.runtimes.virtual.links.network import NetworkFaults, build_links
+from emulator.runtimes.virtual.links.shared_rates import NetworkLinks
+from emulator.scenario import Scenario
 from emulator.scenario.sections.network_section import NetworkLink
+from emulator.scenario.timeline.compiled import timeline
 from emulator.units import Rate, Seconds
 from emulator.world.links.bottleneck import SharedSide
 from emulator.world.links.link import FRAME
 from emulator.world.links.network_routes import Route, routes
-from tests.fakes.small_scenario import small
+from tests.fakes.small_scenario import mistakes, small
 from tests.fakes.virtual.progressive_filling import progressively_filled
 from tests.fakes.virtual_world import SCENARIO, played
 
@@ -248,3 +251,98 @@ def test_a_run_behind_a_network_is_slower_and_repeats(tmp_path: Path) -> None:
     (wide, _), narrow = run("1gbit", "a"), run("200kbit", "b")
     assert narrow == run("200kbit", "c")
     assert narrow[0] > 1.2 * wide
+
+
+# -- faults of links -------------------------------------------------------------------------------
+
+FAULTY = NETWORK.replace("RATE", "1mbit") + "faults: [{FAULT}]\n"
+
+
+def faulty(fault: str) -> Scenario:
+    """Return a scenario with devices at the routers `west` and `east`, and a fault."""
+    text = FAULTY.replace("FAULT", fault).replace("adsl", "pair").replace("fiber", "one")
+    return small(("name: small\n", f"name: small\nvirtual: {{tcp: false}}\n{text}"))
+
+
+def test_a_cut_link_cuts_all_devices_behind_it_at_the_same_times() -> None:
+    fault = "kind: partition, nodes: [west-east], every: {exponential: 1min}, lasts: 10s"
+    actions = timeline(faulty(f"{fault}, between: [0s, 10min]"))
+    times = {
+        name: [timed.at for timed in actions if timed.action.node == name]
+        for name in ("one", "pair-0", "pair-1")
+    }
+    assert not times["one"] and len(times["pair-0"]) > 2
+    assert times["pair-0"] == times["pair-1"]
+    (first, _, third) = timeline(faulty("kind: partition, nodes: [east-core], at: 9s"))
+    assert (first.action.verb, first.action.node, third.action.node) == ("sever", "one", "pair-1")
+
+
+def test_a_degraded_link_is_slower_and_later_for_the_devices_behind_it() -> None:
+    fault = "kind: degrade, nodes: [west-east], at: 1s, lasts: 9s, rate: 50%, delay: 1s"
+    scenario = faulty(fault)
+    (begin, end) = (timed.action for timed in timeline(scenario))
+    assert begin.node == "west-east"
+    heap, arrived = Heap(), list[float]()
+    network = NetworkLinks(heap, scenario)
+    links = build_links(heap, scenario, network)
+    faults = NetworkFaults(scenario, network, links)
+    one, pair = links
+    for action, rate, more in ((begin, 5e5, 1.0), (end, 1e6, 0.0)):
+        faults.perform(action)
+        for group, expected in (
+            (pair, 2e6 * FRAME / rate + 0.006 + more),
+            (one, 2e6 * FRAME / 1e6 + 0.003),
+        ):
+            began = heap.now
+            group.up.send(0, 250_000, lambda began: arrived.append(heap.now - began), began)
+            heap.run(math.inf, 1000)
+            assert arrived[-1] == pytest.approx(expected)
+
+
+def test_a_message_that_is_leaving_goes_on_at_the_rate_of_the_degraded_link() -> None:
+    scenario = faulty("kind: degrade, nodes: [east-core], at: 1s, rate: 25%")
+    heap, arrived = Heap(), list[float]()
+    network = NetworkLinks(heap, scenario)
+    links = build_links(heap, scenario, network)
+    (begin,) = (timed.action for timed in timeline(scenario))
+    for group in links:
+        group.up.send(0, 125_000, lambda: arrived.append(heap.now))
+    heap.at(1.0, NetworkFaults(scenario, network, links).perform, begin)
+    heap.run(math.inf, 1000)
+    whole = 2 * 1e6 * FRAME
+    assert sorted(arrived) == pytest.approx([1 + (whole - 1e6) / 2.5e5 + d for d in (0.003, 0.006)])
+
+
+def test_lost_packets_slow_tcp_on_the_devices_behind_the_link() -> None:
+    scenario = faulty("kind: degrade, nodes: [west-east], at: 1s, loss: 10%")
+    network = NetworkLinks(Heap(), scenario)
+    network.reshape("west-east", {"loss": 0.1})
+    ahead = network.ahead("pair-0")
+    assert ahead is not None and ahead.loss == pytest.approx(0.1)
+    assert network.ahead("one") == (scenario.shared_of["one"], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (
+            "kind: crash, nodes: [west-east], at: 1s",
+            "nodes[0]: 'west-east' is a link: degrade and p",
+        ),
+        ("kind: partition, nodes: [wst-east], at: 1s", "'wst-east' is no device (did you mean"),
+        (
+            "kind: degrade, nodes: [west-east], loss: 1%, per_iteration: 1%",
+            "per_iteration: is drawn",
+        ),
+        (
+            "kind: degrade, nodes: [west-east], link: 2g, at: 1s",
+            "nodes[0]: 'west-east' is a link of the network, and `link` takes",
+        ),
+        ("kind: degrade, nodes: [west-east], loss: 100%, at: 1s", "loss: all packets are lost"),
+    ],
+)
+def test_a_fault_that_no_link_can_have_is_refused(fault: str, said: str) -> None:
+    text = FAULTY.replace("FAULT", fault).replace("adsl", "pair").replace("fiber", "one")
+    (told,) = mistakes(("name: small\n", f"name: small\n{text}"))
+    assert told.startswith("scenario:9: faults[0].")
+    assert said in told
