@@ -92,8 +92,8 @@ def lines(run: Run) -> list[Row]:
             each.name,
             WAYS[way],
             figures(rate),
-            *_use(means.get((each.name, way)), rate),
-            *_full(own.get((each.name, way)), rate, run.end),
+            *used(means.get((each.name, way)), rate),
+            *filled(own.get((each.name, way)), rate, run.end),
         )
         for each in known
         for way, rate in each.rates.items()
@@ -101,11 +101,12 @@ def lines(run: Run) -> list[Row]:
     ]
 
 
-def _use(mean: float | None, rate: float) -> Row:
+def used(mean: float | None, rate: float) -> Row:
+    """Return the `mean` rate of a line, and its share of the line's `rate`."""
     return ("–", "–") if mean is None else (figures(mean), percent(mean / rate, 0))
 
 
-def _full(own: pd.DataFrame | None, rate: float, end: float) -> Row:
+def filled(own: pd.DataFrame | None, rate: float, end: float) -> Row:
     """Return the time in which the line carried nearly its `rate`, and its share of the run."""
     if own is None or end <= 0:
         return "–", "–"

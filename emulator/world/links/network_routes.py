@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, Protocol
 from .bottleneck import SharedLink, SharedSide
 
 Way = Literal["up", "down"]
+WAYS: tuple[Way, Way] = ("up", "down")
 
 _TICKS = 10**9
 """Units of time in a second in which delays are added: whole numbers have no rounding errors, so

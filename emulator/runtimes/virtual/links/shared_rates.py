@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from ....scenario import Group, Scenario
 from ....world.links.bottleneck import SharedLink, SharedSide
 from ....world.links.link import Side
-from ....world.links.network_routes import Hop, Way
+from ....world.links.network_routes import WAYS, Hop, Way
 from ....world.links.reshaping import reshaped
 from ....world.verbs import Setting
 from ..clock import Heap
@@ -105,8 +105,6 @@ class AcknowledgedFlow:
         return max(self._bits.left(), self._acknowledgements.left() / self._share)
 
 
-_WAYS: tuple[Way, Way] = ("up", "down")
-
 Crossed: TypeAlias = tuple[tuple[Hop, ...], tuple[Hop, ...]]
 """The shared links that packets to the server pass, and those that packets from it pass."""
 
@@ -140,13 +138,19 @@ class NetworkLinks:
         self._links: dict[tuple[str, Way], RatedLink] = {
             (each.name, way): RatedLink(float(side.rate))
             for each in scenario.shared_queues
-            for way in _WAYS
+            for way in WAYS
             if (side := getattr(each, way)).rate is not None
         }
 
     def __bool__(self) -> bool:
         """Whether any link is rated."""
         return bool(self._links)
+
+    def rate_and_load(self, link: str, way: Way) -> tuple[float, float] | tuple[None, None]:
+        """Return the rate of a direction and the sum of the rates of its flows; None for both
+        without a rate."""
+        rated = self._links.get((link, way))
+        return (None, None) if rated is None else (rated.rate, rated.load)
 
     def reshape(self, link: str, setting: Setting | None) -> None:
         """Change the rates of a `link` of the network as the verb `reshape` does; None restores.
@@ -158,7 +162,7 @@ class NetworkLinks:
         else:
             self._settings[link] = setting
         changed = reshaped(self._edges[link].link, setting)
-        for way in _WAYS:
+        for way in WAYS:
             if (rated := self._links.get((link, way))) is not None:
                 rated.change(self._clock, float(getattr(changed, way).rate))
 
@@ -209,7 +213,7 @@ class SharedRates:
         """The links of the server's shards, which no other shared link is before."""
         self._server = [] if rate == math.inf else [RatedLink(rate)]
         self._rest = LinkPath(clock, self._server)
-        self._paths: dict[tuple[RatedLink, ...], LinkPath] = {}
+        self._paths: dict[tuple[RatedLink, ...], LinkPath] = {(): self._rest}
 
     def of(self, group: Group, back: "SharedRates", acknowledged: float) -> SharedRate | None:
         """Return the rates that the devices of `group` share; None without any.
@@ -226,13 +230,15 @@ class SharedRates:
 
     def _paths_of(self, group: Group) -> dict[int, LinkPath]:
         """Return the paths of the devices of `group` behind shared links, by index in the group."""
-        own = {}
-        for number, name in enumerate(group.names):
-            if links := self._network.of(name, self._direction):
-                if links not in self._paths:
-                    self._paths[links] = LinkPath(self._clock, (*links, *self._server))
-                own[number] = self._paths[links]
-        return own
+        paths = {number: self.path(name) for number, name in enumerate(group.names)}
+        return {number: path for number, path in paths.items() if path is not self._rest}
+
+    def path(self, device: str) -> LinkPath:
+        """Return the path of the messages of `device`; devices behind the same links share one."""
+        links = self._network.of(device, self._direction)
+        if links not in self._paths:
+            self._paths[links] = LinkPath(self._clock, (*links, *self._server))
+        return self._paths[links]
 
 
 class MemberLinks:
