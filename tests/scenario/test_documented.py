@@ -65,6 +65,7 @@ SECTIONS = {
     "Side": "`devices`",
     "PlayedTrace": "Links that change",
     "Bottleneck": "`bottlenecks`",
+    "NetworkSection": "`network`",
     "Virtual": "`virtual`",
 }
 """Heading in scenario.md under which a table has the keys of each class, by the schema's name."""

@@ -47,7 +47,10 @@ def draw_network_plan(scenario: "Scenario", loads: "Sequence[LinkLoad]", figure:
     if network is None:
         return
     graph = analysis("pictures.network_graph")
-    shares = {(each.link, each.way): each.load / each.rate if each.rate else None for each in loads}
+    shares = {
+        (link, way): None if rate is None or load is None else load / rate
+        for link, way, rate, load in loads
+    }
     links = [
         graph.LoadedLink(*link.between, shares[link.name, "up"], shares[link.name, "down"])
         for link in network.links

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from ...errors import shortened, suggestion
+from ...plugins.plain_files import read_plain
 from ...units import Rate, Seconds, about
 from ...world.links.bottleneck import SharedLink
 from ...world.links.network_routes import connected
@@ -58,7 +59,7 @@ def find_network(document: Document, folder: Path) -> None:
         try:
             topology = read(document, folder, given[source])
             routers, links = _spelled(topology, given.get("link"))
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             document.complain((*_PLACE, source), str(error))
             return
         if not _readable(given.get("link")):
@@ -85,17 +86,21 @@ def _readable(link: Any) -> bool:
 
 
 def _graphml(document: Document, folder: Path, path: str) -> _Topology:
-    """Return the topology of a GraphML file. Raises ValueError, or OSError of the file."""
+    """Return the topology of a GraphML file. Raises ValueError."""
     file = document.folder((*_PLACE, "file"), path, folder) / path
     try:
-        from networkx import NetworkXError, read_graphml
+        text = read_plain(file).decode()
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is no GraphML: it is no text") from None
+    try:
+        from networkx import NetworkXError, parse_graphml
     except ImportError:
         raise ValueError(_NEEDS.format("networkx")) from None
     try:
-        graph = read_graphml(file)
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read: {error.strerror}") from error
-    except (NetworkXError, SyntaxError, KeyError, ValueError, TypeError) as error:
+        graph = parse_graphml(text)
+    except (NetworkXError, SyntaxError, LookupError, ValueError, TypeError) as error:
         raise ValueError(f"{file} is no GraphML: {error}") from error
     names = {node: str(data.get("label") or node) for node, data in graph.nodes(data=True)}
     if len(set(names.values())) < len(names):

@@ -54,7 +54,8 @@ class NetworkSection(Section):
     topohub: Annotated[str, Field(min_length=1)] | None = None
     """Topology of the package topohub, for example `gabriel/25/0` or `sndlib/polska`."""
     link: SharedLink | None = None
-    """Rates and delays of the links of `file` or `topohub` that have none of their own."""
+    """Rates and delays of links that have none of their own where they are described outside of
+    the scenario."""
     attach: dict[str, str] = Field(default_factory=dict)
     """Router of each device: names of devices and of groups, and patterns with `*`, each with a
     router. Without `attach` devices are dealt over all routers but the server's, in turn."""

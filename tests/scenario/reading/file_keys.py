@@ -27,6 +27,8 @@ class Figure:
 FILES = {
     "line.csv": LINE,
     "on.csv": "0,on\n10,off\n20,end\n",
+    "net.graphml": '<graphml><graph edgedefault="undirected"><node id="x"/><node id="y"/>'
+    '<edge source="x" target="y"/></graph></graphml>',
     "owners.txt": "a\nb\n" * 800,
     "table.csv": ",".join([*map(str, range(64)), "label"])
     + "".join(f"\n{'0.5,' * 64}{number % 10}" for number in range(20)),
@@ -93,6 +95,7 @@ KEYS: dict[str, tuple[str, str, dict[str, Any]]] = {
     },
     "TrainingSection.schedule": ("training.schedule", "{kind: own.py:Schedule}", {}),
     "Class in a file.kind": ("faults", "[{kind: ./own.py:Fault, nodes: all, at: 1s}]", {}),
+    "NetworkSection.file": ("network", "{file: ./net.graphml, attach: {a: x}}", {}),
     "ReportSection.figures": ("report.figures", "[./own.py:Figure]", {}),
 }
 """For each key that names a file: its place, a value, and the keys around it."""
