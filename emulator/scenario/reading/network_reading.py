@@ -3,6 +3,7 @@
 import json
 import re
 import unicodedata
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -118,7 +119,9 @@ def _hub(document: Document, folder: Path, name: str) -> _Topology:
     if not re.fullmatch(r"[\w-]+(/[\w.-]+)+", name) or ".." in name:
         raise ValueError(f"{shortened(name)} is no topology: write as gabriel/25/0")
     try:
-        graph = topohub.get(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # it leaves its file open
+            graph = topohub.get(name)
     except (KeyError, OSError, ValueError):
         raise ValueError(
             f"{shortened(name)} is no topology of topohub: there are gabriel/25/0, backbone/africa,"

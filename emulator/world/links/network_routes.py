@@ -94,14 +94,14 @@ def connected(routers: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[
 
 
 def nearest_to_all(routers: Sequence[str], links: Sequence[NetworkEdge]) -> str:
-    """Return the router with the least sum of delays from all others; the first of equals.
-
-    Routers that are not connected count as far away.
+    """Return the router with the least sum of delays from all others, of equals that with the least
+    sum of links between, then the first. Routers that are not connected count as far away.
     """
 
-    def farness(router: str) -> tuple[int, float]:
-        delays = _delays(routers, links, router)
-        return len(routers) - len(delays), sum(delays.values())
+    def farness(router: str) -> tuple[int, int, int]:
+        found = list(_explored(routers, links, router, towards=True))
+        delays, hops = (sum(each[place] for each in found) for place in (1, 2))
+        return len(routers) - len(found), delays, hops
 
     return min(routers, key=farness)
 
@@ -117,18 +117,15 @@ def _tree(
 
     A hop of paths from the server names the link's direction away from the server.
     """
-    return {router: step for router, (_, step) in _explored(routers, links, server, towards)}
-
-
-def _delays(routers: Sequence[str], links: Sequence[NetworkEdge], router: str) -> dict[str, int]:
-    """Return the delays from each router to `router`, in billionths of a second."""
-    return {each: delay for each, (delay, _) in _explored(routers, links, router, towards=True)}
+    found = _explored(routers, links, server, towards=towards)
+    return {router: step for router, _, _, step in found}
 
 
 def _explored(
-    routers: Sequence[str], links: Sequence[NetworkEdge], server: str, towards: bool
-) -> Iterator[tuple[str, tuple[int, _Next]]]:
-    """Yield each router with its delay and its next hop, the nearest first."""
+    routers: Sequence[str], links: Sequence[NetworkEdge], server: str, *, towards: bool
+) -> Iterator[tuple[str, int, int, _Next]]:
+    """Yield each router with the delay of its path, its number of links and its next hop, the
+    nearest first."""
     order = {router: place for place, router in enumerate(routers)}
     ends: dict[str, list[tuple[int, str, Hop, int]]] = {router: [] for router in routers}
     for place, link in enumerate(links):
@@ -145,7 +142,7 @@ def _explored(
         if router in tree:
             continue
         tree.add(router)
-        yield router, (delay, step)
+        yield router, delay, hops, step
         for more, far, hop, place in ends[router]:
             if far not in tree:
                 entry = (delay + more, hops + 1, order[router], place, far, (router, hop))
