@@ -8,7 +8,7 @@ from ..quantities import figures
 from ..reading.runs import Run, fact
 from .bottlenecks import WAYS, Row, filled, used
 from .devices import mbit
-from .link_use import charged
+from .link_use import carried
 from .traffic import rebin
 
 
@@ -55,12 +55,12 @@ def _line(entry: dict[str, Any]) -> NetworkLine:
 
 @fact
 def mean_loads(run: Run) -> dict[tuple[str, str], float]:
-    """Return the mean Mbit/s from the begin to the end of `run`, by link and `tx` or `rx`."""
+    """Return the mean Mbit/s from the begin to the end of `run`, by link and `tx` or `rx`, of the
+    devices' traffic and of background traffic together."""
     names = {line.name for line in network_lines(run)}
     if run.end <= 0 or not names:
         return {}
-    table, edges = charged(run), np.array([0.0, run.end])
-    own = table[table["node"].isin(names)].groupby(["node", "what"])
+    edges, own = np.array([0.0, run.end]), carried(run, names).groupby(["node", "what"])
     return {(str(node), str(way)): float(rebin(rows, edges)[0]) for (node, way), rows in own}
 
 
@@ -70,7 +70,8 @@ def rows(run: Run) -> list[Row]:
     known = network_lines(run)
     if not known:
         return []
-    means, own = mean_loads(run), dict(iter(charged(run).groupby(["node", "what"])))
+    names = [line.name for line in known]
+    means, own = mean_loads(run), dict(iter(carried(run, names).groupby(["node", "what"])))
     table: list[Row] = []
     for line in known:
         for way, rate in line.rates.items():

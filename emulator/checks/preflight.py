@@ -38,6 +38,7 @@ from .this_host import (
     too_fast,
 )
 from .training import (
+    background_in_containers,
     data_split,
     learner_fit,
     measures_in_virtual_time,
@@ -98,6 +99,7 @@ CHECKS: tuple[Check, ...] = (
     Check("scenario", DOCKER, short_limits),
     Check("platform", DOCKER, containers_here),
     Check("host", DOCKER, measures_in_virtual_time),
+    Check("scenario", DOCKER, background_in_containers),
     Check("scenario", DOCKER, routers_in_containers),
     Check("host", DOCKER, relayed_messages),
     Check("host", DOCKER, undurable_shards),

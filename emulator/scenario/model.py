@@ -17,7 +17,7 @@ from ..world.faults import FAMILY, FAULTS, Aimed
 from ..world.links.bottleneck import SharedLink
 from ..world.links.network_routes import Route
 from ..world.stop_conditions import CONDITIONS, Stop
-from .sections.devices import Bottleneck, Device, Group, Section, by_member, expand
+from .sections.devices import Background, Bottleneck, Device, Group, Section, by_member, expand
 from .sections.fault_targets import FaultTargets
 from .sections.fields import Duration, Kinds, NotEmpty, aimed
 from .sections.network_section import NetworkLink, NetworkSection
@@ -195,6 +195,24 @@ class Scenario(Section):
             for link in route.names:
                 behind[link].append(name)
         return {link: tuple(names) for link, names in behind.items()}
+
+    @cached_property
+    def behind_queues(self) -> dict[str, tuple[str, ...]]:
+        """Names of the devices behind each bottleneck and each link of the network, by its name."""
+        members: dict[str, list[str]] = {each.name: [] for each in self.bottlenecks}
+        for name, bottleneck in self.bottleneck_of.items():
+            members[bottleneck.name].append(name)
+        return {**{queue: tuple(names) for queue, names in members.items()}, **self.behind_links}
+
+    @cached_property
+    def background_of(self) -> dict[str, Background]:
+        """Background traffic beside devices, by name of the device."""
+        return {
+            name: group.background
+            for group in self.devices
+            if group.background is not None
+            for name in group.names
+        }
 
     @property
     def network_links(self) -> tuple[NetworkLink, ...]:

@@ -282,6 +282,18 @@ class TrafficRecord(LogRecord, tag="traffic"):
     of its members to the server, of a link of the network those of its direction `up`."""
 
 
+class BackgroundRecord(LogRecord, tag="background"):
+    """A sample of the bytes of background traffic at a node, about each second; the `traffic` of
+    the node does not count them."""
+
+    node: str
+    """Device whose link the traffic passes, bottleneck, or link of the network."""
+    rx: Size
+    """Bytes of frames of the direction `down` since the run's begin."""
+    tx: Size
+    """Bytes of frames of the direction `up` since the run's begin."""
+
+
 class LatenessRecord(LogRecord, tag="lateness"):
     """How late packets left the box that delays them: one record about each second.
 
@@ -376,6 +388,7 @@ Record: TypeAlias = (
     | EvaluationRecord
     | UnmeasuredRecord
     | TrafficRecord
+    | BackgroundRecord
     | FaultRecord
     | OverlapRecord
     | PlanRecord

@@ -10,7 +10,7 @@ from ...core.survivors import SETTLE, Survivors
 from ...core.zmtp import Heartbeat
 from ...errors import counted
 from ...log.lines import RunLog
-from ...log.records import TrafficRecord, made
+from ...log.records import BackgroundRecord, TrafficRecord, made
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
@@ -25,6 +25,7 @@ from .device.device_faults import Batteries, DeviceFaults, DeviceMemory, DeviceP
 from .device.processor import Surroundings
 from .device.virtual_device import VirtualDevice
 from .fleet import Fleet
+from .links.background_traffic import BackgroundTraffic
 from .links.network import GroupLinks, InterfaceBytes, LinkPlayer, NetworkFaults, build_links
 from .links.shared_rates import Crossed, NetworkLinks, crossed
 from .server.channel import Channel, Garbling
@@ -53,6 +54,7 @@ class TrafficMeter:
         log: RunLog,
         zero: float,
         behind: Mapping[str, Crossed],
+        background: BackgroundTraffic,
         links: Sequence[GroupLinks] = (),
     ) -> None:
         """Sample `nodes` from the driver's time `zero` on, at which the run began.
@@ -61,7 +63,7 @@ class TrafficMeter:
         the evaluator and of each group of devices, of a server with shards, each of which is
         sampled, too.
         """
-        self._links = links
+        self._background, self._links = background, links
         self._nodes, self._log, self._zero, self._behind = tuple(nodes), log, zero, behind
         hops = (hop for each in behind.values() for way in each for hop in way)
         self._shared = tuple(dict.fromkeys(hop.link for hop in hops))
@@ -92,6 +94,8 @@ class TrafficMeter:
         for name, carried in shared.items():
             self._log.write(TrafficRecord(now, name, rx=carried["down"], tx=carried["up"]))
         self._log.write(TrafficRecord(now, SERVER, rx=received, tx=sent))
+        for name, (down, up) in self._background.counts().items():
+            self._log.write(BackgroundRecord(now, name, rx=down, tx=up))
         groups = [each.count_by_shard() for each in self._links]
         # the evaluator's links lead to the first shard alone
         for number, counts in enumerate(zip_longest(*groups, fillvalue=InterfaceBytes(0, 0))):
@@ -124,6 +128,7 @@ class VirtualRuntime:
         network = NetworkLinks(clock, scenario)
         self.links = build_links(clock, scenario, network)
         self._network = NetworkFaults(scenario, network, self.links)
+        self._background = BackgroundTraffic(clock, scenario, network)
         self._link_player = LinkPlayer(clock, scenario, self.links)
         self.fleet = Fleet(scenario, workers, size, boot)
         self._server, self._learning = server, workers.learning
@@ -159,7 +164,7 @@ class VirtualRuntime:
         memory = DeviceMemory(scenario, log, lambda: self.now)
 
         def powers(device: VirtualDevice) -> DevicePowers:
-            return DevicePowers(device, channel, self.fleet.boot, memory)
+            return DevicePowers(device, channel, self.fleet.boot, memory, self._background.cut)
 
         self._faults = DeviceFaults(powers, clock, lambda: self.now, log, self._lost)
         self._surroundings = Surroundings(
@@ -188,12 +193,14 @@ class VirtualRuntime:
         batteries = Batteries(self.clock, self._faults, lambda: self.now, self._log, self._lost)
         batteries.install(scenario, self.fleet.nodes)
         self._link_player.begin(self._zero)
+        self._background.begin(self._zero)
         behind = {name: crossed(scenario, name) for name in scenario.shared_of}
         nodes = self.fleet.nodes.values()
         links: dict[int, GroupLinks] = {}  # by identity: devices of a group share an object
         if scenario.server.shards > 1:
             links = {id(node.links): node.links for node in nodes}
-        self._meter = TrafficMeter(nodes, self._log, self._zero, behind, tuple(links.values()))
+        meters = behind, self._background, tuple(links.values())
+        self._meter = TrafficMeter(nodes, self._log, self._zero, *meters)
         self._do(self._meter)
         for chore in (*self._chores, *([self._crashes] if self._crashes else ())):
             self._plan(chore)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from ...world.links.bottleneck import SharedLink, SharedSide
 from ...world.links.link import Link, Side
 from ...world.links.network_routes import Route, nearest_to_all, routes
-from .devices import DeviceNames, Group, Section, device_name
+from .devices import Background, DeviceNames, Group, Section, device_name
 
 MOST_ROUTERS = 1_000
 """Largest number of routers."""
@@ -31,6 +31,10 @@ class NetworkLink(Section):
     the direction is unlimited."""
     down: SharedSide = Field(default_factory=SharedSide)
     """Direction from the second router of `between` to the first: `rate`, `delay`."""
+
+    background: Background | None = None
+    """Background traffic over the link, beside that of the devices: `up` from the first router of
+    `between` to the second."""
 
     @property
     def link(self) -> Link:

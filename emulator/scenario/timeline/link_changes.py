@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
@@ -13,12 +14,13 @@ from ...world.faults import Scheduled
 from ...world.links.bottleneck import SharedLink
 from ...world.links.link import WAYS, Link, Side
 from ...world.links.link_course import MOST_CACHED, side_course, silent_from, slowest
+from ...world.links.offered_traffic import peak, rate_left
 from ...world.links.reshaping import VERB, reshaped
 from ...world.links.traces.trace_statistics import statistics
 from ...world.verbs import Setting, row
 from ..model import Scenario
 from ..reading.document import Address, place
-from ..sections.devices import Group
+from ..sections.devices import Background, BackgroundSide, Group
 from .compiled import Timed
 
 _LISTED = 3
@@ -77,16 +79,16 @@ def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
     """Return, by name of the device, the links that faults and the link's own changes may give.
 
     Devices whose links never change have no entry. Of a link with steps or a trace the slowest
-    link counts, as `link_course.slowest` says.
+    link counts, as `link_course.slowest` says, and of one with background traffic what that leaves.
     """
     aimed = _aimed(scenario)
     links: dict[str, tuple[Link, ...]] = {}
     for group in scenario.devices:
-        own = _own(group)
-        if not (own or aimed or group.link.changes):
+        own, slower = _own(group), group.link.changes or group.background is not None
+        if not (own or aimed or slower):
             continue
-        link = slowest(group.link)
-        common = (*([link] if group.link.changes else []), *_links(link, own))
+        link = _shared_with(slowest(group.link), group.background)
+        common = (*([link] if slower else []), *_links(link, own))
         others = [(reshaped(link, setting), names) for setting, names in aimed]
         for name in group.names:
             found = common + tuple(link for link, names in others if name in names)
@@ -133,6 +135,21 @@ def _setting(fault: Scheduled) -> Setting | None:
     """Return the setting with which `fault` changes a link, or None if links stay as they are."""
     begin = fault.begin("")
     return begin.setting if begin.verb == VERB else None
+
+
+def _shared_with(link: Link, background: Background | None) -> Link:
+    """Return what `background` traffic leaves of `link`."""
+    if background is None:
+        return link
+    return Link(_left(link.up, background, "up"), _left(link.down, background, "down"))
+
+
+def _left(side: Side, background: Background, way: str) -> Side:
+    stream: BackgroundSide | None = getattr(background, way)
+    if side.rate is None or stream is None:
+        return side
+    heedless, fair = (peak(stream), 0) if background.kind == "udp" else (0.0, 1)
+    return replace(side, rate=Rate(rate_left(side.rate, heedless, fair)))
 
 
 def _links(link: Link, settings: Sequence[Setting]) -> tuple[Link, ...]:

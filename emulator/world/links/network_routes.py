@@ -100,7 +100,7 @@ def nearest_to_all(routers: Sequence[str], links: Sequence[NetworkEdge]) -> str:
 
     def farness(router: str) -> tuple[int, int, int]:
         found = list(_explored(routers, links, router, towards=True))
-        delays, hops = (sum(each[place] for each in found) for place in (1, 2))
+        delays, hops = sum(delay for _, delay, _, _ in found), sum(hops for _, _, hops, _ in found)
         return len(routers) - len(found), delays, hops
 
     return min(routers, key=farness)

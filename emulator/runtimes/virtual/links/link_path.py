@@ -14,8 +14,9 @@ as much as that bottleneck has classes of flows, however many bottlenecks there 
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from ....world.links.offered_traffic import LEAST_LEFT
 from ..clock import Heap
 from .server_link import Flow, FlowClass, ServerLink
 
@@ -27,11 +28,15 @@ margin is far above their rounding; a link that counts as full without need cost
 class RatedLink:
     """A link in one direction that paths may share."""
 
-    __slots__ = ("flows", "full", "load", "paths", "rate")
+    __slots__ = ("_taken", "flows", "full", "heedless", "load", "paths", "rate", "whole")
 
     def __init__(self, rate: float) -> None:
-        """`rate` is in bits of frames a second, above zero."""
-        self.rate = rate
+        """`rate` is in bits of frames a second, above zero, and may be infinite."""
+        self.rate = self.whole = rate
+        """The rate that flows share, and with it what streams take that heed nobody."""
+        self.heedless: list[Callable[[], None]] = []
+        """Functions of the streams that heed nobody, to call when the whole rate has changed."""
+        self._taken: dict[object, float] = {}
         self.paths: list[LinkPath] = []
         """All paths over the link, in the order in which they were made."""
         self.flows = 0
@@ -47,7 +52,22 @@ class RatedLink:
         self.full = self.load > self.rate * _FULL
 
     def change(self, clock: Heap, rate: float) -> None:
-        """Give the link another `rate`, above zero."""
+        """Give the link another whole `rate`, above zero."""
+        if rate != self.whole:
+            self.whole = rate
+            for refresh in self.heedless:
+                refresh()
+            self._leave_rest(clock)
+
+    def take(self, clock: Heap, stream: object, rate: float) -> None:
+        """Give `rate` of the link to `stream`, which heeds no flow."""
+        self._taken[stream] = rate
+        self._leave_rest(clock)
+
+    def _leave_rest(self, clock: Heap) -> None:
+        """Set the rate that the streams leave to flows."""
+        taken = sum(self._taken.values())
+        rate = max(self.whole - taken, LEAST_LEFT * self.whole) if taken else self.whole
         if rate != self.rate:
             self.rate = rate
             _share(clock, (), [self])
@@ -80,6 +100,12 @@ class LinkPath(ServerLink):
         for link in self.links:
             link.flows += 1
         super().join(flow, bits, own_rate)
+
+    def served(self, own_rate: float) -> float:
+        """Return the bits that each flow with `own_rate` has been served since the path was last
+        without such flows; there must be one."""
+        members = self._classes[own_rate]
+        return members.served + members.rate * (self._clock.now - members.since)
 
     def limits(self, own_rate: float) -> bool:
         """Return whether anything limits a flow that alone could have `own_rate`."""

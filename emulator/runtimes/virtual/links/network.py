@@ -52,13 +52,15 @@ class GroupLinks:
         acknowledged: float,
         link: Link | None = None,
         constants: Callable[[int, Link, Direction], LinkConstants | None] | None = None,
+        access: Callable[[int, Link], None] | None = None,
     ) -> None:
         """`acknowledged`: bytes of TCP's acknowledgements per byte of a message.
 
         `link` is the devices' own link as `up` and `down` have it; `constants` returns those of a
-        device with another link, or None for those of the group. None: no link changes.
+        device with another link, or None for those of the group. None: no link changes. `access` is
+        told each new link of a device that shares the link with background traffic.
         """
-        self.up, self.down = up, down
+        self.up, self.down, self._access = up, down, access
         self._acknowledged, self._link, self._constants = acknowledged, link or Link(), constants
         self._own: dict[int, Link] = {}  # of devices with a link that changes by itself
         self._settings: dict[int, Setting] = {}  # of devices that a fault reshapes
@@ -95,6 +97,8 @@ class GroupLinks:
         if self._constants is None:
             return
         link = reshaped(self._own.get(number, self._link), self._settings.get(number))
+        if self._access is not None:
+            self._access(number, link)
         for group, direction in ((self.up, UP), (self.down, DOWN)):
             group.reshape(number, self._constants(number, link, direction))
 
@@ -181,12 +185,18 @@ def build_links(
     for group in scenario.devices:
         base = link_at(group.link)
         sides = one_way(group, UP), one_way(group, DOWN)
-        made = GroupLinks(*sides, acknowledged, base, partial(constants, group, base))
+        shares = group.background is not None
+        access = partial(_change_access, network, group.names) if shares else None
+        made = GroupLinks(*sides, acknowledged, base, partial(constants, group, base), access)
         for number, name in enumerate(group.names) if scenario.shared_of else ():
             if name in scenario.shared_of:
                 made.reshape(number, None)
         links.append(made)
     return links
+
+
+def _change_access(network: NetworkLinks, names: Sequence[str], number: int, link: Link) -> None:
+    network.change_access(names[number], link)
 
 
 def acknowledgements(scenario: Scenario) -> float:

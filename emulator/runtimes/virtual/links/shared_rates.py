@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 from ....scenario import Group, Scenario
 from ....world.links.bottleneck import SharedLink, SharedSide
-from ....world.links.link import Side
+from ....world.links.link import Link, Side
+from ....world.links.link_course import link_at
 from ....world.links.network_routes import WAYS, Hop, Way
 from ....world.links.reshaping import reshaped
 from ....world.verbs import Setting
@@ -142,9 +143,32 @@ class NetworkLinks:
             if (side := getattr(each, way)).rate is not None
         }
 
+        self._access = {
+            (name, way): RatedLink(getattr(link_at(group.link), way).net_rate)
+            for group in scenario.devices
+            if group.background is not None
+            for name in group.names
+            for way in WAYS
+        }
+
     def __bool__(self) -> bool:
-        """Whether any link is rated."""
-        return bool(self._links)
+        """Whether any link is rated, or shared with background traffic."""
+        return bool(self._links or self._access)
+
+    def rated(self, name: str, way: Way) -> RatedLink | None:
+        """Return a direction of a bottleneck or a link of the network; None without a rate."""
+        return self._links.get((name, way))
+
+    def access(self, device: str, way: Way) -> RatedLink | None:
+        """Return a direction of the own link of `device`, if the device shares it with background
+        traffic."""
+        return self._access.get((device, way))
+
+    def change_access(self, device: str, link: Link) -> None:
+        """Note that the own link of `device` is `link` from now on."""
+        for way in WAYS:
+            if (rated := self.access(device, way)) is not None:
+                rated.change(self._clock, getattr(link, way).net_rate)
 
     def rate_and_load(self, link: str, way: Way) -> tuple[float, float] | tuple[None, None]:
         """Return the rate of a direction and the sum of the rates of its flows; None for both
@@ -192,10 +216,12 @@ class NetworkLinks:
         return SharedSide(changed.rate, changed.delay)
 
     def of(self, device: str, direction: Way) -> tuple[RatedLink, ...]:
-        """Return the rated links before the server's link that messages of `device` pass."""
+        """Return the rated links before the server's link that messages of `device` share."""
         up, down = crossed(self._scenario, device)
         hops = up if direction == "up" else down
-        return tuple(link for hop in hops if (link := self._links.get(hop)) is not None)
+        own = self.access(device, direction)
+        links = [own, *map(self._links.get, hops)]
+        return tuple(link for link in links if link is not None)
 
 
 class SharedRates:
