@@ -41,8 +41,8 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
     """Return intervals: `run`, `line`, `node`, `place`, `what`, `at`, `until`, `mbit`, `shared`.
 
     `line` is a bottleneck, and `node` is the bottleneck itself, `background`, or a member, whose
-    `place` is its number among the devices. `what` is `tx` (up) or `rx` (down); `mbit` is the mean rate between
-    two readings, `shared` is the rate of the line (NaN without one), both in Mbit/s.
+    `place` is its number among the devices. `what` is `tx` (up) or `rx` (down); `mbit` is the mean
+    rate between two readings, `shared` is the rate of the line (NaN without one), both in Mbit/s.
     """
     return stack(runs, _rows, _COLUMNS)
 

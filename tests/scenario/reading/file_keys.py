@@ -60,6 +60,7 @@ KEYS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "PlayedTrace.files": ("devices[0].link.up.trace.files", "./bw/*.csv", {}),
     "PlayedTrace.files of a folder": ("devices[0].link.up.trace", "{files: bw}", {}),
     "PlayedTrace.files in a list": ("devices[0].link.up.trace.files", "[line.csv, bw/1.csv]", {}),
+    "BackgroundSide.trace": ("devices[0].background.up", "{law: trace, trace: ./line.csv}", {}),
     "AimedAvailability.trace": ("faults[0].trace", "./on.csv", AVAILABLE),
     "AimedAvailability.trace as a name": ("faults[0].trace", "on.csv", AVAILABLE),
     "RecurringAvailability.trace": ("devices[0].failures", "[./nights.yaml]", {}),

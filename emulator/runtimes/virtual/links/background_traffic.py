@@ -4,7 +4,7 @@ A stream of kind `tcp` is a flow without an end, with the rate that it offers as
 max-min fair share, and what it cannot send is not sent later, as a video of which the quality
 falls. A stream of kind `udp` heeds nobody: a link passes what it offers, and leaves the rest to the
 flows, a hundredth of the link's rate at least. The next link of its path is offered what has
-passed.
+passed. Where such streams offer more than a link has, those that came first go on.
 
 Not modelled: acknowledgements of streams, and their delays and losses.
 """
@@ -18,13 +18,13 @@ from ....scenario import Scenario
 from ....scenario.sections.devices import Background, BackgroundSide
 from ....scenario.timeline.link_changes import start_draw
 from ....world.links.network_routes import WAYS, Way
-from ....world.links.offered_traffic import LEAST_LEFT, offered
+from ....world.links.offered_traffic import offered
 from ..clock import Heap
 from .link_path import LinkPath, RatedLink
 from .shared_rates import NetworkLinks, crossed
 
 
-class Stage(NamedTuple):
+class StreamStage(NamedTuple):
     """A direction of a link that a stream passes."""
 
     node: str
@@ -47,13 +47,11 @@ class _Stream(Protocol):
 class UdpStream:
     """A stream that heeds nobody."""
 
-    def __init__(self, clock: Heap, stages: Sequence[Stage]) -> None:
+    def __init__(self, clock: Heap, stages: Sequence[StreamStage]) -> None:
         self._clock, self._stages, self._offered = clock, stages, 0.0
         self._rates, self._bits = [0.0] * len(stages), [0.0] * len(stages)
         self._since = clock.now
-        for stage in stages:
-            if stage.rated is not None:
-                stage.rated.heedless.append(self.refresh)
+        self.lacks_room = False
 
     def offer(self, rate: float) -> None:
         self._offered = rate
@@ -62,11 +60,12 @@ class UdpStream:
     def refresh(self) -> None:
         """Take rates anew, as the offer or the rate of a link has changed."""
         self._bits, self._since = self.bits(), self._clock.now
-        rate = self._offered
+        rate, self.lacks_room = self._offered, False
         for place, (_, _, rated) in enumerate(self._stages):
             if rated is not None:
-                rate = min(rate, rated.whole * (1 - LEAST_LEFT))
-                rated.take(self._clock, self, rate)
+                passes = rated.take(self._clock, self, rate)
+                self.lacks_room = self.lacks_room or passes < rate
+                rate = passes
             self._rates[place] = rate
 
     def bits(self) -> list[float]:
@@ -77,7 +76,7 @@ class UdpStream:
 class TcpStream:
     """A stream that shares fairly."""
 
-    def __init__(self, clock: Heap, stages: Sequence[Stage]) -> None:
+    def __init__(self, clock: Heap, stages: Sequence[StreamStage]) -> None:
         self._path = LinkPath(clock, [s.rated for s in stages if s.rated is not None])
         self._stages, self._rate = len(stages), 0.0
         self._bits, self._mark = 0.0, 0.0
@@ -101,16 +100,19 @@ class TcpStream:
         raise RuntimeError("a stream without an end has ended")
 
 
-KINDS: dict[str, Callable[[Heap, Sequence[Stage]], _Stream]] = {"udp": UdpStream, "tcp": TcpStream}
+KINDS: dict[str, Callable[[Heap, Sequence[StreamStage]], _Stream]] = {
+    "udp": UdpStream,
+    "tcp": TcpStream,
+}
 
 
-class Source:
+class BackgroundStream:
     """The background traffic of a device, a bottleneck or a link of the network, in a direction."""
 
     def __init__(
         self,
         clock: Heap,
-        stages: Sequence[Stage],
+        stages: Sequence[StreamStage],
         kind: str,
         changes: Iterator[tuple[float, float]],
     ) -> None:
@@ -151,35 +153,39 @@ class BackgroundTraffic:
 
     def __init__(self, clock: Heap, scenario: Scenario, network: NetworkLinks) -> None:
         self._clock, self._seed, self._network = clock, scenario.seed, network
-        self._of_devices: dict[str, list[Source]] = {}
-        self._sources: list[Source] = []
+        self._of_devices: dict[str, list[BackgroundStream]] = {}
+        self._sources: list[BackgroundStream] = []
         for group in scenario.devices:
             if group.background is not None:
                 for name in group.names:
                     self._of_devices[name] = self._beside(scenario, name, group.background)
         for queue in scenario.shared_queues:
             for way, side in _sides(queue.background):
-                stages = [Stage(queue.name, way, network.rated(queue.name, way))]
+                stages = [StreamStage(queue.name, way, network.rated(queue.name, way))]
                 self._add(stages, side, way, queue.background)
 
-    def _beside(self, scenario: Scenario, device: str, given: Background) -> list[Source]:
+    def _beside(self, scenario: Scenario, device: str, given: Background) -> list[BackgroundStream]:
         """Make the sources beside `device`, and return them."""
         made = []
         for way, side in _sides(given):
-            own = [Stage(device, way, self._network.access(device, way))]
+            own = [StreamStage(device, way, self._network.access(device, way))]
             hops = crossed(scenario, device)[WAYS.index(way)]
-            shared = [Stage(*hop, self._network.rated(*hop)) for hop in hops]
+            shared = [StreamStage(*hop, self._network.rated(*hop)) for hop in hops]
             stages = [*own, *shared] if way == "up" else [*shared, *own]
             made.append(self._add(stages, side, way, given))
         return made
 
     def _add(
-        self, stages: Sequence[Stage], side: BackgroundSide, way: Way, given: Background | None
-    ) -> Source:
+        self,
+        stages: Sequence[StreamStage],
+        side: BackgroundSide,
+        way: Way,
+        given: Background | None,
+    ) -> BackgroundStream:
         node = stages[0 if way == "up" else -1].node
         dice = Random(chance.background(self._seed, node, way))
         changes = offered(side, dice, start_draw(self._seed, node))
-        source = Source(self._clock, stages, given.kind if given else "udp", changes)
+        source = BackgroundStream(self._clock, stages, given.kind if given else "udp", changes)
         self._sources.append(source)
         return source
 

@@ -14,7 +14,8 @@ as much as that bottleneck has classes of flows, however many bottlenecks there 
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from ....world.links.offered_traffic import LEAST_LEFT
 from ..clock import Heap
@@ -25,18 +26,26 @@ _FULL = 1 - 1e-9
 margin is far above their rounding; a link that counts as full without need costs time only."""
 
 
+class Heedless(Protocol):
+    """A stream that heeds no flow; hashable by identity."""
+
+    lacks_room: bool
+    """Whether a link passes less than the stream offers to it."""
+
+    def refresh(self) -> None:
+        """Offer to all links anew what the stream offers."""
+
+
 class RatedLink:
     """A link in one direction that paths may share."""
 
-    __slots__ = ("_taken", "flows", "full", "heedless", "load", "paths", "rate", "whole")
+    __slots__ = ("_taken", "flows", "full", "load", "paths", "rate", "whole")
 
     def __init__(self, rate: float) -> None:
         """`rate` is in bits of frames a second, above zero, and may be infinite."""
         self.rate = self.whole = rate
         """The rate that flows share, and with it what streams take that heed nobody."""
-        self.heedless: list[Callable[[], None]] = []
-        """Functions of the streams that heed nobody, to call when the whole rate has changed."""
-        self._taken: dict[object, float] = {}
+        self._taken: dict[Heedless, float] = {}
         self.paths: list[LinkPath] = []
         """All paths over the link, in the order in which they were made."""
         self.flows = 0
@@ -55,14 +64,23 @@ class RatedLink:
         """Give the link another whole `rate`, above zero."""
         if rate != self.whole:
             self.whole = rate
-            for refresh in self.heedless:
-                refresh()
+            for stream in tuple(self._taken):
+                stream.refresh()
             self._leave_rest(clock)
 
-    def take(self, clock: Heap, stream: object, rate: float) -> None:
-        """Give `rate` of the link to `stream`, which heeds no flow."""
-        self._taken[stream] = rate
+    def take(self, clock: Heap, stream: "Heedless", offered: float) -> float:
+        """Let `stream` pass what it offers, as far as other such streams leave room; return the
+        rate that passes. Streams that lacked room take what this one has released."""
+        had = self._taken.get(stream, 0.0)
+        others = sum(self._taken.values()) - had
+        passes = max(0.0, min(offered, (1 - LEAST_LEFT) * self.whole - others))
+        self._taken[stream] = passes
         self._leave_rest(clock)
+        if passes < had:
+            for other in tuple(self._taken):
+                if other is not stream and other.lacks_room:
+                    other.refresh()
+        return passes
 
     def _leave_rest(self, clock: Heap) -> None:
         """Set the rate that the streams leave to flows."""
