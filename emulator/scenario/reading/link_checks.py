@@ -100,6 +100,16 @@ def check_degraded(document: Document, scenario: Scenario) -> None:
             if not document.has_mistake(named):
                 message = f"of {group.name}: {error}: give the fault a `link` in place of `loss`"
                 document.complain(named, message)
+    for entry in scenario.targets_of_faults.entries() if scenario.network else ():
+        setting = entry.fault.begin("").setting or {}
+        behind = {name for link in entry.names for name in scenario.behind_links.get(link, ())}
+        for group in scenario.devices if "loss" in setting else ():
+            if _modelled(group) and not behind.isdisjoint(group.names):
+                document.complain(
+                    (*entry.place, "loss"),
+                    f"{group.name} is behind the link, and its loss model `state` cannot have more "
+                    "loss: leave one of the two out",
+                )
 
 
 def _modelled(group: Group) -> bool:

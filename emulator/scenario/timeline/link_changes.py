@@ -89,7 +89,11 @@ def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
             continue
         link = _shared_with(slowest(group.link), group.background)
         common = (*([link] if slower else []), *_links(link, own))
-        others = [(reshaped(link, setting), names) for setting, names in aimed]
+        others = [
+            (reshaped(link, setting), names)
+            for setting, names in aimed
+            if not names.isdisjoint(group.names)  # a link of another group may not take it
+        ]
         for name in group.names:
             found = common + tuple(link for link, names in others if name in names)
             if found:

@@ -76,16 +76,11 @@ def _add_network(drawn: dict[str, Any], dice: Random) -> None:
     if dice.random() < 0.5:
         attached = {group["name"]: dice.choice(routers) for group in drawn["devices"]}
         drawn["network"]["attach"] = attached
+    # no loss can come on top of that of a model with four states
+    loss = {} if '"state"' in json.dumps(drawn["devices"]) else {"loss": "1%"}
     faults = (
         {"kind": "partition", "nodes": ["l0"], "at": "1s", "lasts": "500ms"},
-        {
-            "kind": "degrade",
-            "nodes": ["l0"],
-            "at": "1s",
-            "lasts": "2s",
-            "rate": "30%",
-            "loss": "1%",
-        },
+        {"kind": "degrade", "nodes": ["l0"], "at": "1s", "lasts": "2s", "rate": "30%", **loss},
         {"kind": "degrade", "nodes": ["l0", "a"], "at": "2s", "lasts": "1s", "delay": "50ms"},
     )
     drawn["faults"] = [*drawn.get("faults", ()), dice.choice(faults)]

@@ -186,6 +186,13 @@ def test_a_mistake_is_told_with_its_place(text: str, place: str, said: str) -> N
     assert where.startswith("scenario:") and rest.startswith(said)
 
 
+def test_no_loss_comes_on_top_of_a_model_with_four_states() -> None:
+    fault = "faults: [{kind: degrade, nodes: [a-b], loss: 1%, at: 1s}]"
+    model = "{name: one, link: {up: {loss_model: {state: {p13: 1%, p31: 30%}}}}}"
+    (told,) = mistakes(("name: one", model), network(f"{LINE}\n{fault}"))
+    assert "faults[0].loss: one is behind the link" in told
+
+
 def test_shards_and_a_network_are_refused() -> None:
     (told,) = mistakes(network("{routers: [a]}\nserver: {shards: 2}"))
     assert "network: messages share the rate of a network's links" in told

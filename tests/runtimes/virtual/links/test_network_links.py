@@ -14,6 +14,7 @@ from emulator.runtimes.virtual.links.shared_rates import NetworkLinks
 from emulator.scenario import Scenario
 from emulator.scenario.sections.network_section import NetworkLink
 from emulator.scenario.timeline.compiled import timeline
+from emulator.scenario.timeline.link_changes import reshaped_links
 from emulator.units import Rate, Seconds
 from emulator.world.links.bottleneck import SharedSide
 from emulator.world.links.link import FRAME
@@ -346,3 +347,13 @@ def test_a_fault_that_no_link_can_have_is_refused(fault: str, said: str) -> None
     (told,) = mistakes(("name: small\n", f"name: small\n{text}"))
     assert told.startswith("scenario:9: faults[0].")
     assert said in told
+
+
+def test_a_fault_of_one_group_or_link_leaves_the_links_of_other_groups_alone() -> None:
+    """No loss can come on top of that of a loss model with four states."""
+    model = "{name: one, link: {up: {loss_model: {state: {p13: 1%, p31: 30%}}}}}"
+    for node in ("pair", "west-east"):
+        fault = f"kind: degrade, nodes: [{node}], loss: 1%, at: 1s"
+        text = FAULTY.replace("FAULT", fault).replace("adsl", "pair").replace("fiber", "one")
+        scenario = small(("name: one", model), ("name: small\n", f"name: small\n{text}"))
+        assert "one" not in reshaped_links(scenario)
