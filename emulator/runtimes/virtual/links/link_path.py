@@ -15,6 +15,7 @@ as much as that bottleneck has classes of flows, however many bottlenecks there 
 import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from operator import mul
 from typing import Protocol
 
 from ....world.links.offered_traffic import LEAST_LEFT
@@ -100,18 +101,14 @@ class LinkPath(ServerLink):
         self.links = tuple(links)
         self.load = 0.0
         """Sum of the rates of the flows, as the links count it."""
+        self.own_rates: list[float] = []
+        """Own rates of the classes of flows, in ascending order."""
+        self.counts: list[int] = []
+        """Numbers of flows of the classes."""
+        self.rates: list[float] = []
+        """Rates of the classes."""
         for link in self.links:
             link.paths.append(self)
-
-    @property
-    def count(self) -> int:
-        """Number of flows on the path."""
-        return self._flows
-
-    @property
-    def classes(self) -> list[tuple[float, int]]:
-        """The classes of flows in ascending order: own rate, and number of flows."""
-        return [(members.own_rate, len(members.flows)) for members in self._busy]
 
     def join(self, flow: Flow, bits: float, own_rate: float) -> None:
         """Begin `flow`, as `ServerLink.join`."""
@@ -129,15 +126,26 @@ class LinkPath(ServerLink):
         """Return whether anything limits a flow that alone could have `own_rate`."""
         return min(own_rate, *(link.rate for link in self.links), math.inf) < math.inf
 
-    def take(self, rates: Sequence[float], load: float) -> None:
+    def recount(self) -> None:
+        """Count the flows of the classes anew, after flows have joined or left."""
+        self.own_rates = [members.own_rate for members in self._busy]
+        self.counts = [len(members.flows) for members in self._busy]
+
+    def load_of(self, rates: Sequence[float]) -> float:
+        """Return the sum of the rates of the flows at these `rates` of the classes."""
+        return sum(map(mul, rates, self.counts))
+
+    def take(self, rates: list[float], load: float) -> None:
         """Give the flows of each class its one of `rates`, in all `load`, and plan a look."""
-        first = math.inf
-        self.load = load
+        first, now = math.inf, self._clock.now
+        self.rates, self.load = rates, load
         for members, rate in zip(self._busy, rates, strict=True):
             if rate != members.rate:
-                members.advance(self._clock.now)
+                members.advance(now)
                 members.rate = rate
-            first = min(first, members.next())
+            end = members.next()
+            if end < first:
+                first = end
         if first < self._planned:  # as in `ServerLink._share`
             self._planned = first
             self._clock.at(first, self._look, first)
@@ -148,6 +156,7 @@ class LinkPath(ServerLink):
         return super()._take(members, flow)
 
     def _share(self) -> None:
+        self.recount()
         _share(self._clock, [self], ())
 
 
@@ -159,17 +168,12 @@ def _share(clock: Heap, changed: Sequence[LinkPath], links: Iterable[RatedLink])
     concerned = dict.fromkeys(links)  # a dict for its order: equal runs plan equal events
     for path in changed:
         concerned |= dict.fromkeys(link for link in path.links if link.full)
-        if path.count and path.links:
+        if path.counts and path.links:
             concerned[min(path.links, key=lambda link: link.rate / link.flows)] = None
     while True:
-        _add_full_neighbours(concerned)
-        paths = dict.fromkeys(changed)
-        paths |= dict.fromkeys(path for link in concerned for path in link.paths if path.count)
+        paths = _paths_of(concerned, changed)
         filled = _filled(concerned, paths)
-        loads = {
-            path: sum(rate * count for rate, (_, count) in zip(rates, path.classes, strict=True))
-            for path, rates in filled.items()
-        }
+        loads = {path: path.load_of(rates) for path, rates in filled.items()}
         others = _changes_beside(concerned, loads)
         more = {link: None for link, load in others.items() if _may_limit(link, load)}
         if not more:
@@ -178,23 +182,28 @@ def _share(clock: Heap, changed: Sequence[LinkPath], links: Iterable[RatedLink])
     for link, load in others.items():
         link.load = load if link.flows else 0.0
     for path, rates in filled.items():
-        path.take(rates, loads[path])
+        if path in changed or rates != path.rates:
+            path.take(rates, loads[path])
     for link in concerned:
         link.settle()
 
 
-def _add_full_neighbours(links: dict[RatedLink, None]) -> None:
-    """Add to `links` the full links that share a path with them, and those with these, and so on.
+def _paths_of(links: dict[RatedLink, None], changed: Iterable[LinkPath]) -> dict[LinkPath, None]:
+    """Return the `changed` paths and those with flows over `links`.
 
-    They will mostly be full after the event, too, so this spares rounds of `_share`.
+    Adds to `links` the full links of these paths, and so on: they will mostly be full after the
+    event, too, so this spares rounds of `_share`.
     """
-    waiting = list(links)
+    paths, waiting = dict.fromkeys(changed), list(links)
     while waiting:
         for path in waiting.pop().paths:
-            if path.count:
-                found = [link for link in path.links if link.full and link not in links]
-                links |= dict.fromkeys(found)
-                waiting += found
+            if path.counts and path not in paths:
+                paths[path] = None
+                for link in path.links:
+                    if link.full and link not in links:
+                        links[link] = None
+                        waiting.append(link)
+    return paths
 
 
 def _changes_beside(
@@ -215,70 +224,64 @@ def _may_limit(link: RatedLink, load: float) -> bool:
     return link.full or load > link.rate * _FULL
 
 
+class _Filling:
+    """A link while it is filled: the rate left, the number of flows without a rate yet, and the
+    classes on the link, the slowest last."""
+
+    __slots__ = ("flows", "left", "queue")
+
+    def __init__(self, link: RatedLink) -> None:
+        self.left, self.flows = link.rate, link.flows
+        busy = [path for path in link.paths if path.counts]
+        # the place decides between equal own rates: no two paths are compared
+        self.queue = [
+            (own, place, index, path)
+            for place, path in enumerate(busy)
+            for index, own in enumerate(path.own_rates)
+        ]
+        if len(busy) > 1:
+            self.queue.sort(reverse=True)
+        else:
+            self.queue.reverse()
+
+
 def _filled(links: Iterable[RatedLink], paths: Iterable[LinkPath]) -> dict[LinkPath, list[float]]:
     """Return the max-min rates of the classes of `paths`, which `links` alone limit.
 
     `paths` has all that cross a link of `links`.
     """
-    classes = {path: path.classes for path in paths}
-    rates = {path: [own for own, _ in each] for path, each in classes.items()}
-    filling = {
-        link: _Filling(link.rate, [(path, classes[path]) for path in link.paths if path.count])
-        for link in links
-    }
-    heap = [(each.share, order, each) for order, each in enumerate(filling.values()) if each.flows]
+    rates = {path: list(path.own_rates) for path in paths}
+    unfixed = {path: [True] * len(path.counts) for path in paths}
+    filling = {link: _Filling(link) for link in links}
+    heap = [
+        (each.left / each.flows, order, each)
+        for order, each in enumerate(filling.values())
+        if each.flows
+    ]
     heapq.heapify(heap)
-    fixed: set[tuple[LinkPath, int]] = set()
     while heap:
         known, order, least = heapq.heappop(heap)
         if not least.flows:
             continue
-        share = least.share
-        # shares only grow while other links' flows are fixed: one that did has to wait its turn
+        share = least.left / least.flows
+        # shares only grow while flows of other links are fixed: one that did has to wait its turn
         if share > known:
             heapq.heappush(heap, (share, order, least))
             continue
-        own, path, index = least.next(fixed)
-        rate = own if own < share else share
-        rates[path][index] = rate
-        fixed.add((path, index))
-        count = classes[path][index][1]
-        for link in path.links:
-            if (other := filling.get(link)) is not None:
-                other.left -= rate * count
-                other.flows -= count
+        while least.flows:
+            own, _, index, path = least.queue.pop()
+            if not unfixed[path][index]:
+                continue
+            share = least.left / least.flows
+            rate = own if own < share else share
+            rates[path][index], unfixed[path][index] = rate, False
+            count = path.counts[index]
+            for link in path.links:
+                if (other := filling.get(link)) is not None:
+                    other.left -= rate * count
+                    other.flows -= count
+            if own < share:  # the others' share has grown; else it is as it was, and the least
+                break
         if least.flows:
-            heapq.heappush(heap, (least.share, order, least))
+            heapq.heappush(heap, (least.left / least.flows, order, least))
     return rates
-
-
-class _Filling:
-    """A link while it is filled: the rate left, and the number of flows without a rate yet."""
-
-    __slots__ = ("_queue", "flows", "left")
-
-    def __init__(
-        self, rate: float, paths: Sequence[tuple[LinkPath, Sequence[tuple[float, int]]]]
-    ) -> None:
-        """`paths` has the classes of each path over the link: own rate, and number of flows."""
-        self.left = rate
-        self.flows = sum(count for _, classes in paths for _, count in classes)
-        queue = [
-            (own, place, path, index)
-            for place, (path, classes) in enumerate(paths)
-            for index, (own, _) in enumerate(classes)
-        ]
-        # the slowest class last, as it is taken first; no two entries have one place and own rate
-        self._queue = sorted(queue, key=lambda entry: entry[:2], reverse=True)
-
-    @property
-    def share(self) -> float:
-        """Equal share of the rate left; there must be a flow."""
-        return self.left / self.flows
-
-    def next(self, fixed: set[tuple[LinkPath, int]]) -> tuple[float, LinkPath, int]:
-        """Take out the slowest class that is not `fixed`: own rate, path, place on the path."""
-        while True:
-            own, _, path, index = self._queue.pop()
-            if (path, index) not in fixed:
-                return own, path, index
