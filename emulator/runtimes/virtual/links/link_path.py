@@ -133,7 +133,7 @@ class LinkPath(ServerLink):
 
     def load_of(self, rates: Sequence[float]) -> float:
         """Return the sum of the rates of the flows at these `rates` of the classes."""
-        return sum(map(mul, rates, self.counts))
+        return math.fsum(map(mul, rates, self.counts))
 
     def take(self, rates: list[float], load: float) -> None:
         """Give the flows of each class its one of `rates`, in all `load`, and plan a look."""
