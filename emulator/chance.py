@@ -229,6 +229,12 @@ def burst_losses(seed: int, device: str, direction: str) -> str:
     return f"{seed}/{device}/losses/{direction}"
 
 
+def background(seed: int, node: str, direction: str) -> str:
+    """Name the stream of the background traffic at a device, bottleneck or link of the network;
+    `direction` is `up` or `down`."""
+    return f"{seed}/{node}/background/{direction}"
+
+
 def trace_start(seed: int, device: str) -> str:
     """Name the draw of the time at which `device` begins its links' traces."""
     return f"{seed}/{device}/trace"

@@ -11,7 +11,7 @@ import pandas as pd
 from ..quantities import figures, percent, seconds
 from ..reading.runs import Run, fact
 from .devices import devices, mbit
-from .link_use import SATURATED, charged
+from .link_use import SATURATED, carried, charged
 from .traffic import rebin
 
 Row = tuple[str, ...]
@@ -86,14 +86,15 @@ def lines(run: Run) -> list[Row]:
     known = bottlenecks(run)
     if not known:
         return []
-    means, own = _means(run), dict(iter(charged(run).groupby(["node", "what"])))
+    names = [each.name for each in known]
+    means, own = _means(run), dict(iter(carried(run, names).groupby(["node", "what"])))
     return [
         (
             each.name,
             WAYS[way],
             figures(rate),
-            *_use(means.get((each.name, way)), rate),
-            *_full(own.get((each.name, way)), rate, run.end),
+            *used(means.get((each.name, way)), rate),
+            *filled(own.get((each.name, way)), rate, run.end),
         )
         for each in known
         for way, rate in each.rates.items()
@@ -101,11 +102,12 @@ def lines(run: Run) -> list[Row]:
     ]
 
 
-def _use(mean: float | None, rate: float) -> Row:
+def used(mean: float | None, rate: float) -> Row:
+    """Return the `mean` rate of a line, and its share of the line's `rate`."""
     return ("–", "–") if mean is None else (figures(mean), percent(mean / rate, 0))
 
 
-def _full(own: pd.DataFrame | None, rate: float, end: float) -> Row:
+def filled(own: pd.DataFrame | None, rate: float, end: float) -> Row:
     """Return the time in which the line carried nearly its `rate`, and its share of the run."""
     if own is None or end <= 0:
         return "–", "–"
@@ -144,10 +146,15 @@ def _members(
 @fact
 def _means(run: Run) -> dict[tuple[str, str], float]:
     """Return the mean Mbit/s from the begin to the end of `run`, by node and `tx` or `rx`, of the
-    bottlenecks and their members."""
-    names = {name for each in bottlenecks(run) for name in (each.name, *each.members)}
-    if run.end <= 0 or not names:
+    bottlenecks, with background traffic, and of their members, without it."""
+    lines = {each.name for each in bottlenecks(run)}
+    names = {name for each in bottlenecks(run) for name in each.members}
+    if run.end <= 0 or not lines:
         return {}
     table, edges = charged(run), np.array([0.0, run.end])
-    own = table[table["node"].isin(names)].groupby(["node", "what"])
-    return {(str(node), str(way)): float(rebin(rows, edges)[0]) for (node, way), rows in own}
+    parts = (table[table["node"].isin(names)], carried(run, lines))
+    return {
+        (str(node), str(way)): float(rebin(rows, edges)[0])
+        for part in parts
+        for (node, way), rows in part.groupby(["node", "what"])
+    }

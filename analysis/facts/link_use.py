@@ -1,5 +1,6 @@
 """The use of links: rates that the links were charged with, beside the requested rates."""
 
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pandas as pd
 from ..reading.runs import Run, fact
 from .allowance import HEADERS, PAYLOAD
 from .devices import devices
-from .traffic import busiest, rates
+from .traffic import background_rates, busiest, rates
 
 SATURATED = 0.9
 """Share of the requested rate from which a link counts as saturated."""
@@ -74,6 +75,16 @@ def charged(run: Run) -> pd.DataFrame:
     frames = (table["bytes"] - answer * table["back"].fillna(0)) / (1 - answer**2)
     mbit = frames * 8 / 1e6 / (table["until"] - table["at"])
     return table.assign(bytes=frames, mbit=mbit).drop(columns="back")
+
+
+def carried(run: Run, names: Collection[str]) -> pd.DataFrame:
+    """Return the rates of the bottlenecks and links of the network in `names`: those of `charged`
+    and those of background traffic together."""
+    parts = [charged(run), background_rates(run)]
+    table = pd.concat([part for part in parts if not part.empty] or parts[:1], ignore_index=True)
+    table = table[table["node"].isin(names)]
+    keys = ["node", "what", "at", "until"]
+    return table.groupby(keys, sort=False, as_index=False)[["bytes", "mbit"]].sum()
 
 
 def _busiest(

@@ -24,10 +24,20 @@ def rates(run: Run) -> pd.DataFrame:
     Columns: `node`, `what` (`rx` or `tx`), `at`, `until` (s), `bytes`, `mbit` (the mean rate in
     Mbit/s). An interval in which a counter restarted begins at the `boot`.
     """
-    readings = run.records("traffic")
+    return _rates(run.records("traffic"), _boots(run))
+
+
+@fact
+def background_rates(run: Run) -> pd.DataFrame:
+    """Return the rates of background traffic at devices, bottlenecks and links of the network, as
+    `rates` does; `rx` is the direction `down`, `tx` the direction `up`."""
+    return _rates(run.records("background"), {})
+
+
+def _rates(readings: pd.DataFrame, boots: dict[Any, list[float]]) -> pd.DataFrame:
+    """Return a row for every node, direction and interval of the counters in `readings`."""
     if readings.empty:
         return pd.DataFrame(columns=list(COLUMNS))
-    boots = _boots(run)
     parts = []
     for node, own in readings.groupby("node", sort=False):
         booted = boots.get(node, [])

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from ..facts.bottlenecks import WAYS, Bottleneck, bottlenecks
 from ..facts.devices import devices
 from ..facts.link_use import charged
-from ..facts.traffic import bins, extent, rebin, width
+from ..facts.traffic import background_rates, bins, extent, rebin, width
 from ..pictures.theme import DEVICES, INK, QUIET, legend_below, nothing, panels
 from ..quantities import figures
 from ..reading.labels import stack
@@ -23,23 +23,26 @@ CAPTION = (
     "rates of its members on top of one another, as counted at the members. A dashed line is the "
     "rate that the members share: a line that stays at it is full. In containers the members' "
     "packets wait in front of the line, and those that its queue has no room for are dropped, so "
-    "what goes up may exceed the line. More than twelve members are one area; of more than six "
-    "bottlenecks those with most traffic are drawn."
+    "what goes up may exceed the line. Background traffic is a grey band on top of the members; "
+    "the line is without it. More than twelve members are one area; of more than six bottlenecks "
+    "those with most traffic are drawn."
 )
 
 _MOST_LINES = 6
 _MOST_COLOURS = 12
 _BINS = 150
 _ALL = "all members"
+BACKGROUND = "background"
+"""Stands in place of a node for the background traffic of a line."""
 _COLUMNS = ["line", "node", "place", "what", "at", "until", "mbit", "shared"]
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
     """Return intervals: `run`, `line`, `node`, `place`, `what`, `at`, `until`, `mbit`, `shared`.
 
-    `line` is a bottleneck, and `node` is the bottleneck itself or a member, whose `place` is its
-    number among the devices. `what` is `tx` (up) or `rx` (down); `mbit` is the mean rate between
-    two readings, `shared` is the rate of the line (NaN without one), both in Mbit/s.
+    `line` is a bottleneck, and `node` is the bottleneck itself, `background`, or a member, whose
+    `place` is its number among the devices. `what` is `tx` (up) or `rx` (down); `mbit` is the mean
+    rate between two readings, `shared` is the rate of the line (NaN without one), both in Mbit/s.
     """
     return stack(runs, _rows, _COLUMNS)
 
@@ -49,12 +52,17 @@ def _rows(run: Run) -> pd.DataFrame:
     if not known:
         return pd.DataFrame()
     places = {device.name: place for place, device in enumerate(devices(run))}
-    measured = charged(run)
-    return pd.concat([_line(each, measured, places) for each in known], ignore_index=True)
+    parts = charged(run), background_rates(run), places
+    return pd.concat([_line(each, *parts) for each in known], ignore_index=True)
 
 
-def _line(line: Bottleneck, measured: pd.DataFrame, places: dict[str, int]) -> pd.DataFrame:
+def _line(
+    line: Bottleneck, measured: pd.DataFrame, beside: pd.DataFrame, places: dict[str, int]
+) -> pd.DataFrame:
     own = measured[measured["node"].isin([line.name, *line.members])].drop(columns="bytes")
+    others = beside[beside["node"] == line.name].drop(columns="bytes")
+    if not others.empty:
+        own = pd.concat([own, others.assign(node=BACKGROUND)], ignore_index=True)
     return own.assign(
         line=line.name,
         place=own["node"].map(places).fillna(-1).astype(int),
@@ -115,6 +123,11 @@ def _panel(panel: Axes, own: pd.DataFrame, line: str, edges: np.ndarray) -> None
         )
         below = above
     most = [0.0 if below is None else below.max()]
+    if not (beside := own[own["node"] == BACKGROUND]).empty:
+        base = 0.0 * rebin(beside, edges) if below is None else below
+        above = base + rebin(beside, edges)
+        panel.stairs(above, edges, baseline=base, fill=True, color=QUIET, alpha=0.35, linewidth=0)
+        most.append(above.max())
     if not (shared := own[own["node"] == line]).empty:
         rate = rebin(shared, edges)
         panel.stairs(rate, edges, color=INK, linewidth=1.0, baseline=None, zorder=3)
@@ -135,15 +148,18 @@ def _colour(members: pd.DataFrame, place: int) -> str:
 def _legend(table: pd.DataFrame, keys: list[tuple[str, str]]) -> list[Line2D | Patch]:
     drawn = table[[key in keys for key in zip(table["run"], table["line"], strict=True)]]
     members = drawn[drawn["place"] >= 0]
+    others = [Patch(facecolor=QUIET, alpha=0.35, label="background traffic")]
+    others = others if (drawn["node"] == BACKGROUND).any() else []
     named = dict(zip(members["node"], members["place"], strict=True))
     marks: list[Line2D | Patch] = [
         Line2D([], [], color=INK, linewidth=1.0, label="shared line"),
         Line2D([], [], color=INK, linewidth=0.7, linestyle=(0, (4, 3)), label="its rate"),
     ]
     if len(named) > _MOST_COLOURS:
-        return [*marks, Patch(facecolor=QUIET, alpha=0.55, label=_ALL)]
+        return [*marks, *others, Patch(facecolor=QUIET, alpha=0.55, label=_ALL)]
     return [
         *marks,
+        *others,
         *(
             Patch(facecolor=DEVICES[place % len(DEVICES)], alpha=0.55, label=name)
             for name, place in sorted(named.items(), key=lambda pair: pair[1])

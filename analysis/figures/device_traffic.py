@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
+from matplotlib.patches import Patch
 
 from ..facts.devices import devices
 from ..facts.faults import outages
-from ..facts.traffic import bins, extent, rates, rebin, width
+from ..facts.traffic import background_rates, bins, extent, rates, rebin, width
 from ..pictures.theme import (
     INK,
+    QUIET,
     device_colours,
     fault_colour,
     fault_keys,
@@ -29,12 +31,13 @@ CAPTION = (
     "Rates of sending (tx, up) and receiving (rx, down) at the interface of each device. With few "
     "devices, each has a scale of its own, and a dashed line at the requested rate of its link if "
     "the traffic comes near it and the link has no steps and no trace. "
-    "With many devices the rates are a map: a darker cell is a higher "
-    "rate, and a mark in a row is a fault."
+    "Background traffic beside a device is a grey band on top. With many devices the rates are a "
+    "map: a darker cell is a higher rate, and a mark in a row is a fault."
 )
 
 _MOST_STRIPS = 12
 _WAYS = {"tx": "tx, up (Mbit/s)", "rx": "rx, down (Mbit/s)"}
+_BESIDE = {"tx": "background tx", "rx": "background rx"}
 _STRIP_BINS = 150
 _MAP_BINS = 240
 _MOST_NAMES = 80
@@ -46,7 +49,8 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
     """Return intervals and outages: `run`, `node`, `what`, `at`, `until` (s), `mbit`, `requested`.
 
     `what` is `tx` or `rx` for an interval between two readings, with its mean rate `mbit` and the
-    `requested` rate of the link (NaN if unshaped), both in Mbit/s. For an outage it is the kind of
+    `requested` rate of the link (NaN if unshaped), both in Mbit/s; of background traffic `what` is
+    `background tx` or `background rx`, without `requested`. For an outage it is the kind of
     the fault, and both rates are NaN.
     """
     return stack(runs, _rows, ["node", "what", "at", "until", "mbit", "requested"])
@@ -65,8 +69,11 @@ def _rows(run: Run) -> pd.DataFrame:
     requested = {(name, way): known[name].rate(way) for name in known for way in _WAYS}
     asked = [requested[pair] for pair in zip(measured["node"], measured["what"], strict=True)]
     measured = measured.assign(requested=pd.Series(asked, index=measured.index, dtype=float))
+    beside = background_rates(run)
+    beside = beside[beside["node"].isin(known)]
+    beside = beside.assign(what=beside["what"].map(_BESIDE)).drop(columns="bytes")
     struck = outages(run).rename(columns={"fault": "what"})
-    return joined(measured.drop(columns="bytes"), struck)
+    return joined(measured.drop(columns="bytes"), joined(beside, struck))
 
 
 def height(table: pd.DataFrame) -> float:
@@ -102,9 +109,10 @@ def _strips(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
     colours = device_colours(node for _, node in keys)
     for row, (run, node), name in zip(grid, keys, _names(keys), strict=True):
         own = table[(table["run"] == run) & (table["node"] == node)]
-        struck = own[~own["what"].isin(_WAYS)]
+        struck = _struck(own)
         for panel, way in zip(row, _WAYS, strict=True):
-            _strip(panel, own[own["what"] == way], colours[node])
+            beside = own[own["what"] == _BESIDE[way]]
+            _strip(panel, own[own["what"] == way], beside, colours[node])
             shade(panel, struck)
         row[0].set_ylabel(name, rotation=0, ha="right", va="center", labelpad=6)
     grid[0][0].set_xlim(*extent(table))
@@ -114,12 +122,16 @@ def _strips(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
     _fault_legend(table, ax)
 
 
-def _strip(panel: Axes, own: pd.DataFrame, colour: str) -> None:
+def _strip(panel: Axes, own: pd.DataFrame, beside: pd.DataFrame, colour: str) -> None:
     edges = bins(own, width(own, _STRIP_BINS))
     rate = rebin(own, edges)
     panel.stairs(rate, edges, fill=True, color=colour, alpha=0.3, linewidth=0)
     panel.stairs(rate, edges, color=colour, linewidth=0.8, baseline=None, zorder=3)
     most = max(rate.max(), 1e-3)
+    if not beside.empty:
+        above = rate + rebin(beside, edges)
+        panel.stairs(above, edges, baseline=rate, fill=True, color=QUIET, alpha=0.35, linewidth=0)
+        most = max(most, above.max())
     requested = own["requested"].iloc[0]
     if requested <= _NEAR * most:
         panel.axhline(requested, color=INK, linestyle=(0, (4, 3)), linewidth=0.7, zorder=4)
@@ -163,9 +175,14 @@ def _map(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
     _fault_legend(table, ax)
 
 
+def _struck(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the outages of `table`."""
+    return table[~table["what"].isin([*_WAYS, *_BESIDE.values()])]
+
+
 def _mark(panel: Axes, table: pd.DataFrame, keys: list[tuple[str, str]]) -> None:
     places = {key: place for place, key in enumerate(keys)}
-    struck = table[~table["what"].isin(_WAYS)]
+    struck = _struck(table)
     for run, node, kind, at, until in struck[["run", "node", "what", "at", "until"]].itertuples(
         index=False
     ):
@@ -175,7 +192,9 @@ def _mark(panel: Axes, table: pd.DataFrame, keys: list[tuple[str, str]]) -> None
 
 
 def _fault_legend(table: pd.DataFrame, ax: Axes) -> None:
-    struck = table[~table["what"].isin(_WAYS)]
-    if struck.empty:
-        return
-    legend_below(ax, fault_keys(struck))
+    struck = _struck(table)
+    keys = [] if struck.empty else fault_keys(struck)
+    if table["what"].isin(_BESIDE.values()).any():
+        keys = [*keys, Patch(facecolor=QUIET, alpha=0.35, label="background traffic")]
+    if keys:
+        legend_below(ax, keys)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..facts import bottlenecks, group_updates, link_fidelity
+from ..facts import bottlenecks, group_updates, link_fidelity, network
 from ..pictures.drawing import SCREEN
 from ..pictures.picture_file import Print
 from ..reading.protocol import is_regression, sentence
@@ -63,6 +63,7 @@ def _content(run: Run) -> dict[str, object]:
         "bottlenecks": bottlenecks.sentences(run),
         "bottleneck_lines": bottlenecks.lines(run),
         "bottleneck_members": bottlenecks.members(run),
+        "network_lines": network.rows(run),
         "score": "error" if is_regression(run) else "accuracy",
         "effects": fault_tables.by_kind(run),
         "effects_traffic": fault_tables.traffic_by_kind(run),

@@ -44,6 +44,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),
+    "background": ("at", "node", "rx", "tx"),
     "lateness": ("at", "packets", "p50", "p99", "max", "cpu"),
     "plan": (
         *("at", "node", "iteration", "kind", "pull", "push"),

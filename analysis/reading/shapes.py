@@ -65,12 +65,14 @@ MANIFEST: Shape = {
     "host": {"cores": NUMBER, "memory": NUMBER},
     "shaping": dict.fromkeys(("rate", "delay", "loss", "cut"), TEXT),
     "tcp": TEXT,
+    "network": {"server": TEXT, "devices": MAPPING},
     "encrypted": FLAG,
     "hardware_efficiency": dict.fromkeys(("groups", "formula", "queue"), NUMBER),
 }
 SCENARIO: Shape = {
     "devices": [{"count": NUMBER, "profile": PROFILE, "link": _LINK}],
     "bottlenecks": [{"name": TEXT, "members": LIST, **_LINK}],
+    "network": {"routers": LIST, "links": [{"name": TEXT, "between": LIST, **_LINK}]},
 }
 POINT: Shape = {"label": TEXT}
 COLUMNS: dict[str, Kind] = {

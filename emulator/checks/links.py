@@ -8,6 +8,7 @@ from ..scenario.timeline.link_changes import link_moments
 from ..shaping.playable_link import SLOWEST, out_of_bounds
 from ..units import Rate
 from ..world.laws import Fixed, Law, Uniform
+from ..world.links.bottleneck import SharedLink
 from ..world.links.link import ETHERNET, WAYS, Side
 from ..world.links.link_course import side_course
 from .finding import Finding, refusal, warning
@@ -48,7 +49,7 @@ def standing_clock(scenario: Scenario) -> Iterator[Finding]:
         return
     for number, group in enumerate(scenario.devices):
         sides = (group.link.up, group.link.down, server.up, server.down)
-        shared = all(name in scenario.bottleneck_of for name in group.names)
+        shared = all(_shares_time(scenario.shared_of.get(name)) for name in group.names)
         if not (shared or any(map(_always_takes_time, sides))):
             yield refusal(
                 "virtual.step",
@@ -56,6 +57,13 @@ def standing_clock(scenario: Scenario) -> Iterator[Finding]:
                 "the clock would stand still: give a step, a rate, a delay or stop.updates",
             )
             return
+
+
+def _shares_time(shared: SharedLink | None) -> bool:
+    """Return whether a message takes time on links that the device shares with others."""
+    return shared is not None and any(
+        side.rate is not None or side.delay for side in (shared.up, shared.down)
+    )
 
 
 def _always_takes_time(side: Side) -> bool:

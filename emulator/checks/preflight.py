@@ -38,11 +38,13 @@ from .this_host import (
     too_fast,
 )
 from .training import (
+    background_in_containers,
     data_split,
     learner_fit,
     measures_in_virtual_time,
     readable_initial_model,
     relayed_messages,
+    routers_in_containers,
     trainable_model,
     undurable_shards,
     unfit_optimizer,
@@ -97,6 +99,8 @@ CHECKS: tuple[Check, ...] = (
     Check("scenario", DOCKER, short_limits),
     Check("platform", DOCKER, containers_here),
     Check("host", DOCKER, measures_in_virtual_time),
+    Check("scenario", DOCKER, background_in_containers),
+    Check("scenario", DOCKER, routers_in_containers),
     Check("host", DOCKER, relayed_messages),
     Check("host", DOCKER, undurable_shards),
     Check("host", DOCKER, missing_imports),

@@ -76,6 +76,32 @@ def undurable_shards(scenario: Scenario) -> Iterator[Finding]:
         )
 
 
+def routers_in_containers(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse networks in containers: virtual time alone plays them."""
+    if scenario.network is not None:
+        yield refusal(
+            "network",
+            "containers have gateways of bottlenecks, and no routers that forward over several "
+            "links: play the scenario with --on virtual, or write the narrowest links as "
+            "bottlenecks",
+        )
+
+
+def background_in_containers(scenario: Scenario) -> Iterator[Finding]:
+    """Refuse background traffic in containers: virtual time alone plays it."""
+    places = [
+        *((f"devices[{n}]", each.background) for n, each in enumerate(scenario.devices)),
+        *((f"bottlenecks[{n}]", each.background) for n, each in enumerate(scenario.bottlenecks)),
+    ]
+    for place, background in places:
+        if background is not None:
+            yield refusal(
+                f"{place}.background",
+                "no container sends beside the devices: leave it out, or play the scenario with "
+                "--on virtual",
+            )
+
+
 def relayed_messages(scenario: Scenario) -> Iterator[Finding]:
     """Refuse relays for messages with flipped bits, and beside gateways of bottlenecks."""
     if scenario.server.relay != HOST:

@@ -286,6 +286,8 @@ def _clauses(scenario: Scenario, on: str) -> Iterator[str]:
         yield "jitter and loss of links"
     if scenario.bottlenecks:
         yield "bottlenecks: no device waits for another in front of the server's link"
+    if scenario.network:
+        yield "network: no device waits for another on its way to the server's link"
     if scenario.faults or any(group.failures for group in groups):
         yield "faults: every device is up all the time"
     if on == "docker":

@@ -21,7 +21,7 @@ from ..log.records.record_fields import kind
 from ..scenario import Scenario, Timed
 from ..scenario.sections.server_section import NONE
 from ..scenario.timeline.compiled import horizon, server_back, verbs_of_faults
-from ..scenario.timeline.link_changes import reshaped_links
+from ..scenario.timeline.link_changes import changed_network_links, reshaped_links
 from ..units import Fraction
 from ..world import verbs
 from ..world.faults import Scheduled
@@ -82,7 +82,8 @@ class Replay:
         self._check_nodes(scenario)
         # a run prepares for such verbs by its scenario: without a liar in it, nobody would lie
         prepared = verbs_of_faults(scenario)
-        of_device = {reshaping.VERB: reshaped_links(scenario), HALT: scenario.keepers}
+        changing = {*reshaped_links(scenario), *changed_network_links(scenario)}
+        of_device = {reshaping.VERB: changing, HALT: scenario.keepers}
         for timed in self.timeline:
             action = timed.action
             if not action.begins:
@@ -101,7 +102,7 @@ class Replay:
         )
 
     def _check_nodes(self, scenario: Scenario) -> None:
-        known = {SERVER, *(device.name for device in scenario.nodes)}
+        known = {SERVER, *(device.name for device in scenario.nodes), *scenario.behind_links}
         struck = dict.fromkeys(timed.action.node for timed in self.timeline)
         if SERVER in struck and scenario.server.durability == NONE:
             raise EmulatorError(

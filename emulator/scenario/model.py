@@ -14,10 +14,13 @@ from pydantic import AfterValidator, Field, model_validator
 from ..errors import shortened
 from ..units import Fraction
 from ..world.faults import FAMILY, FAULTS, Aimed
+from ..world.links.bottleneck import SharedLink
+from ..world.links.network_routes import Route
 from ..world.stop_conditions import CONDITIONS, Stop
-from .sections.devices import Bottleneck, Device, Group, Section, by_member, expand
+from .sections.devices import Background, Bottleneck, Device, Group, Section, by_member, expand
 from .sections.fault_targets import FaultTargets
 from .sections.fields import Duration, Kinds, NotEmpty, aimed
+from .sections.network_section import NetworkLink, NetworkSection
 from .sections.run_sections import AUTO, MeasureSection, ReportSection, TcpSection, TimeSection
 from .sections.server_section import ServerSection
 from .sections.training_section import TrainingSection
@@ -137,6 +140,9 @@ class Scenario(Section):
     bottlenecks: tuple[Bottleneck, ...] = ()
     """Bottlenecks: queues that several devices share, between their own links and the server's
     link."""
+    network: NetworkSection | None = None
+    """Network of routers between the devices' links, or their bottlenecks, and the server's
+    link."""
     faults: tuple[AnyAimed, ...] = ()
     """Faults aimed at named devices, in addition to the devices' own failure profiles: at given
     times, again and again, or drawn in each iteration."""
@@ -172,6 +178,60 @@ class Scenario(Section):
     def bottleneck_of(self) -> dict[str, Bottleneck]:
         """The bottlenecks of the devices that are behind one, by the device's name."""
         return by_member(self.bottlenecks, self.devices)
+
+    @cached_property
+    def route_of(self) -> dict[str, Route]:
+        """The routes of all devices through the network, by name; empty without a network."""
+        if self.network is None:
+            return {}
+        attached = self.network.routers_of(self.devices)
+        return {name: self.network.routes[router] for name, router in attached.items()}
+
+    @cached_property
+    def behind_links(self) -> dict[str, tuple[str, ...]]:
+        """Names of the devices whose packets pass each link of the network, by name of the link."""
+        behind: dict[str, list[str]] = {each.name: [] for each in self.network_links}
+        for name, route in self.route_of.items():
+            for link in route.names:
+                behind[link].append(name)
+        return {link: tuple(names) for link, names in behind.items()}
+
+    @cached_property
+    def behind_queues(self) -> dict[str, tuple[str, ...]]:
+        """Names of the devices behind each bottleneck and each link of the network, by its name."""
+        members: dict[str, list[str]] = {each.name: [] for each in self.bottlenecks}
+        for name, bottleneck in self.bottleneck_of.items():
+            members[bottleneck.name].append(name)
+        return {**{queue: tuple(names) for queue, names in members.items()}, **self.behind_links}
+
+    @cached_property
+    def background_of(self) -> dict[str, Background]:
+        """Background traffic beside devices, by name of the device."""
+        return {
+            name: group.background
+            for group in self.devices
+            if group.background is not None
+            for name in group.names
+        }
+
+    @property
+    def network_links(self) -> tuple[NetworkLink, ...]:
+        """Links of the network; none without a network."""
+        return self.network.links if self.network else ()
+
+    @property
+    def shared_queues(self) -> tuple[Bottleneck | NetworkLink, ...]:
+        """Bottlenecks, and links of the network."""
+        return (*self.bottlenecks, *self.network_links)
+
+    @cached_property
+    def shared_of(self) -> dict[str, SharedLink]:
+        """Least rate and whole delay of the links that a device shares with others, by name of
+        the device: its bottleneck and its route, but not the server's link."""
+        behind = {name: each.shared for name, each in self.bottleneck_of.items()}
+        for name, route in self.route_of.items():
+            behind[name] = behind.get(name, SharedLink()).then(route.shared)
+        return behind
 
     @cached_property
     def keepers(self) -> frozenset[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..world.links.bottleneck import SharedSide
+from ..world.links.bottleneck import SharedLink, SharedSide
 from ..world.links.link import Link, Side, named_keys
 from ..world.links.loss_models import LossModel
 from .model import Scenario
@@ -44,6 +44,31 @@ class BottleneckRow:
 
 
 @dataclass(frozen=True)
+class PathRow:
+    """The path of the devices at a router of the network, in the overview."""
+
+    router: str
+    devices: tuple[str, ...]
+    up: tuple[str, ...]
+    """Routers on the way to the server."""
+    down: tuple[str, ...]
+    """Routers on the way back."""
+    shared: SharedLink
+    """Least rate and whole delay of the links of each direction."""
+
+
+@dataclass(frozen=True)
+class NetworkLinkRow:
+    """A link of the network in the overview, its quantities in base units."""
+
+    name: str
+    up: SharedSide
+    down: SharedSide
+    devices: tuple[str, ...]
+    """Names of the devices whose packets pass it."""
+
+
+@dataclass(frozen=True)
 class FaultRow:
     """A planned fault of `node`, in emulated seconds; `until` is None for a permanent fault."""
 
@@ -75,6 +100,8 @@ class Overview:
     faults: tuple[FaultRow, ...]
     hazards: tuple[HazardRow, ...]
     bottlenecks: tuple[BottleneckRow, ...] = ()
+    paths: tuple[PathRow, ...] = ()
+    network: tuple[NetworkLinkRow, ...] = ()
     availability: tuple[AvailabilityRow, ...] = ()
 
     def plain(self) -> dict[str, Any]:
@@ -82,7 +109,7 @@ class Overview:
         training = _plain(self.training)
         devices = [asdict(row) | _sides(row) for row in self.devices]
         own = asdict(self) | {"devices": devices, "server": _sides(self.server)}
-        for key in ("bottlenecks", "availability"):
+        for key in ("bottlenecks", "paths", "network", "availability"):
             if not own[key]:
                 del own[key]
         return {**own, "algorithm": self.training.described, "training": training}
@@ -131,6 +158,8 @@ def overview(scenario: Scenario) -> Overview:
         faults=tuple(map(_fault, outages(scenario))),
         hazards=tuple(row for device in scenario.nodes for row in _hazards(device)),
         bottlenecks=tuple(_bottleneck(scenario, each) for each in scenario.bottlenecks),
+        paths=tuple(_paths(scenario)),
+        network=tuple(_network_links(scenario)),
         availability=availability_rows(scenario),
     )
 
@@ -185,6 +214,24 @@ def _device(device: Device) -> DeviceRow:
 def _bottleneck(scenario: Scenario, bottleneck: Bottleneck) -> BottleneckRow:
     members = [name for name, own in scenario.bottleneck_of.items() if own is bottleneck]
     return BottleneckRow(bottleneck.name, bottleneck.up, bottleneck.down, tuple(members))
+
+
+def _paths(scenario: Scenario) -> Iterator[PathRow]:
+    """Yield a row for each router with devices, in the network's order."""
+    if scenario.network is None:
+        return
+    at: dict[str, list[str]] = {}
+    for name, route in scenario.route_of.items():
+        at.setdefault(route.routers[0], []).append(name)
+    for router in scenario.network.routers:
+        if devices := at.get(router):
+            route = scenario.network.routes[router]
+            yield PathRow(router, tuple(devices), route.routers, route.back, route.shared)
+
+
+def _network_links(scenario: Scenario) -> Iterator[NetworkLinkRow]:
+    for each in scenario.network_links:
+        yield NetworkLinkRow(each.name, each.up, each.down, scenario.behind_links[each.name])
 
 
 def _fault(outage: Outage) -> FaultRow:

@@ -1,15 +1,20 @@
 """Time-outs of exchanges between server and devices, from the rates of a scenario's links."""
 
-from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 
 from ..core.cut.activation_values import CrossingBytes, crossing_bytes
 from ..schedules import Sequential
-from ..world.links.link import Link, Side
+from ..units import Rate
+from ..world.links.link import WAYS, Link, Side
 from ..world.links.link_course import slowest
+from ..world.links.offered_traffic import peak, rate_left
+from ..world.links.reshaping import reshaped
 from .model import Scenario
-from .timeline.link_changes import reshaped_links
+from .sections.devices import Bottleneck
+from .sections.network_section import NetworkLink
+from .timeline.link_changes import changed_network_links, reshaped_links
 
 LEAST_TIMEOUT = 30.0
 """Smallest time-out of an answer in seconds, however fast the links are."""
@@ -45,7 +50,8 @@ def slowest_exchange(scenario: Scenario, model: int) -> float:
 def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     """Return an upper bound on the seconds of an exchange, for time-outs: a dense update up `link`,
     a pull, and a model down, while all devices share the server's link, and those of the slowest
-    bottleneck share that, too. The expected time of a device is that of `costs.exchange`.
+    bottleneck or link of the network share that, too. The expected time of a device is that of
+    `costs.exchange`.
 
     Model and update have `model` bytes each. With a schedule that cuts them, each layer counts as a
     message of its own. With a cut model `model` is the devices' part, and the exchange at the cut
@@ -63,14 +69,36 @@ def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
 
 
 def _at_the_bottleneck(scenario: Scenario, size: int) -> float:
-    """Return the seconds for `size` bytes each way of all members of the slowest bottleneck."""
-    members = Counter(each.name for each in scenario.bottleneck_of.values())
-    times = (
-        Side(way.rate, way.delay).transfer(size * members[each.name])
-        for each in scenario.bottlenecks
-        for way in (each.up, each.down)
-    )
-    return 2 * max(times, default=0.0)
+    """Return the seconds for `size` bytes each way of all members of the slowest bottleneck, or of
+    all devices behind the slowest link of the network, and the delays of the longest route."""
+    routes = scenario.route_of.values()
+    members = {name: len(devices) for name, devices in scenario.behind_queues.items()}
+    changes, times = changed_network_links(scenario), list[float]()
+    for each in scenario.shared_queues:
+        own = Link(Side(each.up.rate, each.up.delay), Side(each.down.rate, each.down.delay))
+        for link in (own, *(reshaped(own, setting) for setting in changes.get(each.name, ()))):
+            for way in WAYS:
+                left = _beside_background(scenario, each, getattr(link, way), way)
+                times.append(left.transfer(size * members[each.name]))
+    delays = [side.delay for route in routes for side in (route.shared.up, route.shared.down)]
+    return 2 * (max(times, default=0.0) + max(delays, default=0.0))
+
+
+def _beside_background(
+    scenario: Scenario, queue: Bottleneck | NetworkLink, side: Side, way: str
+) -> Side:
+    """Return the direction `way` of a shared `queue`, now `side`, as background traffic leaves it
+    to the devices behind."""
+    if side.rate is None:
+        return side
+    behind = scenario.behind_queues[queue.name]
+    beside = [background for name in behind if (background := scenario.background_of.get(name))]
+    beside += [queue.background] if queue.background else []
+    streams = [(each.kind, stream) for each in beside if (stream := getattr(each, way))]
+    heedless = sum(peak(stream) for kind, stream in streams if kind == "udp")
+    fair = sum(kind == "tcp" for kind, _ in streams)
+    left = rate_left(side.rate, heedless, fair, max(1, len(behind)))
+    return replace(side, rate=Rate(left))
 
 
 def _at_the_cut(scenario: Scenario, link: Link) -> float:

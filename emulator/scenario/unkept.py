@@ -119,6 +119,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.virtual": KEPT,
     "Scenario.devices": KEPT,
     "Scenario.bottlenecks": KEPT,
+    "Scenario.network": KEPT,
     "Scenario.faults": KEPT,
     "Scenario.report": KEPT,
     "ReportSection.figures": KEPT,
@@ -224,6 +225,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Group.profile": KEPT,
     "Group.link": KEPT,
     "Group.failures": KEPT,
+    "Group.background": KEPT,
     "Group.host": (
         ONE_HOST,
         Unkept("virtual", "virtual time needs no host for a device"),
@@ -232,6 +234,16 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Bottleneck.up": KEPT,
     "Bottleneck.down": KEPT,
     "Bottleneck.members": KEPT,
+    "Bottleneck.background": KEPT,
+    **{
+        f"NetworkSection.{key}": KEPT
+        for key in ("routers", "links", "file", "topohub", "link", "attach", "server")
+    },
+    **{f"NetworkLink.{key}": KEPT for key in ("name", "between", "up", "down", "background")},
+    "Background.up": KEPT,
+    "Background.down": KEPT,
+    "Background.kind": KEPT,
+    **{f"BackgroundSide.{key}": KEPT for key in ("rate", "law", "size", "on", "off", "trace")},
     "DeviceProfile.name": KEPT,
     "DeviceProfile.cpu": KEPT,
     "DeviceProfile.memory": (

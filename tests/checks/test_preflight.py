@@ -222,6 +222,13 @@ PROVOKED: dict[str, Provoked] = {
     "shortfalls": Provoked("available", host=Host("tiny", 2, 1, 1, "6.1")),
     "full_tables": Provoked("needs 6 ports of one bridge", given=_one_bridge),
     "too_fast": Provoked("would be short of processor time", (FORTY,)),
+    "background_in_containers": Provoked(
+        "no container sends beside the devices",
+        ("devices=[{name: one, background: {up: {rate: 1mbit}}}]",),
+    ),
+    "routers_in_containers": Provoked(
+        "no routers that forward over several links", ("network={routers: [core]}",)
+    ),
     "small_devices": Provoked("as emulate model measured", given=_measured_model),
     "tight": Provoked("leaves room", ("devices=[{name: free, count: 200}]",)),
     "tensorflow_here": Provoked(

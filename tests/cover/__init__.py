@@ -19,6 +19,7 @@ from emulator.scenario import Scenario, loads
 from emulator.scenario.algorithms import ALGORITHMS
 from emulator.scenario.reading.dump import plain
 from emulator.scenario.reading.yaml_subset import parse
+from emulator.scenario.sections.devices import Background, BackgroundSide
 from emulator.world.faults import FAULTS
 from emulator.world.links.link import Side
 from emulator.world.links.traces import FORMATS
@@ -52,6 +53,11 @@ LIBRARY = {
 LINK_KEYS = tuple(field.name for field in fields(Side))
 
 SHARDS = "server shards"
+NETWORK = "network"
+LAWS = get_args(BackgroundSide.model_fields["law"].annotation)
+STREAMS = get_args(Background.model_fields["kind"].annotation)
+VIRTUAL_ALONE = frozenset([NETWORK, *(f"background {each}" for each in (*LAWS, *STREAMS))])
+"""Parts that containers refuse."""
 
 PARTS = frozenset(
     [
@@ -65,6 +71,7 @@ PARTS = frozenset(
         *(f"link key {key}" for key in LINK_KEYS),
         *(f"trace {kind}" for kind in FORMATS),
         SHARDS,
+        *VIRTUAL_ALONE,
     ]
 )
 """All parts: a new plugin, preset, profile or key of a link is one of them by itself."""
@@ -125,6 +132,13 @@ def parts(text: str) -> Iterator[str]:
         yield f"{key} {training.get(key) or written['training'].get(key)}"
     if scenario.server.shards > 1:
         yield SHARDS
+    if scenario.network is not None:
+        yield NETWORK
+    for each in (*scenario.devices, *scenario.shared_queues):
+        if each.background is not None:
+            yield f"background {each.background.kind}"
+            streams = (each.background.up, each.background.down)
+            yield from (f"background {stream.law}" for stream in streams if stream is not None)
     for group in written["devices"]:
         for key in LIBRARY:
             yield from (f"{key} {name}" for name in _names(group.get(key)))

@@ -180,3 +180,27 @@ def test_the_command_replays_the_run_that_it_is_given(emulate: Emulate, tmp_path
     assert unknown.code == 1
     assert "they strike 'home-" in unknown.err
     assert "no run 'nowhere'" in emulate(*run, "--replay", "nowhere").err
+
+
+NETWORK = """\
+network:
+  routers: [a, b]
+  links: [{between: [a, b], up: {rate: 2mbit}}]
+  server: b
+"""
+
+
+@pytest.mark.slow
+def test_the_faults_of_a_network_are_replayed(tmp_path: Path) -> None:
+    faulty = "  - {kind: degrade, rate: 20%, nodes: [a-b], at: 5s, lasts: 9s}\n"
+    faulty += "  - {kind: partition, nodes: [a-b], at: 20s, lasts: 2s}\n"
+    scenario = loads(DRAWN + faulty + NETWORK, folder=SCENARIOS)
+    first, _ = play(scenario, tmp_path, Onlooker())
+    again, _ = play(scenario, tmp_path, Onlooker(), replay=read_replay(first))
+    assert faults(again) == faults(first)
+    assert {"a-b", "home-0", "far"} <= {record["node"] for record in faults(first)}
+    with pytest.raises(EmulatorError, match="they strike 'a-b', and replayed has no such device"):
+        play(drawn(), tmp_path, Onlooker(), replay=read_replay(first))
+    unprepared = loads(DRAWN + NETWORK, folder=SCENARIOS)
+    with pytest.raises(EmulatorError, match="one is 'degrade'"):
+        play(unprepared, tmp_path, Onlooker(), replay=read_replay(first))

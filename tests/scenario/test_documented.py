@@ -65,6 +65,7 @@ SECTIONS = {
     "Side": "`devices`",
     "PlayedTrace": "Links that change",
     "Bottleneck": "`bottlenecks`",
+    "NetworkSection": "`network`",
     "Virtual": "`virtual`",
 }
 """Heading in scenario.md under which a table has the keys of each class, by the schema's name."""
@@ -102,3 +103,14 @@ def undocumented(part: dict[str, Any], documented: set[str], around: str = "") -
 def test_every_key_of_a_section_has_a_row_in_its_table(name: str) -> None:
     part = schema() if name == "Scenario" else schema()["$defs"][name]
     assert not list(undocumented(part, rows()[SECTIONS[name]]))
+
+
+def test_the_documented_network_can_be_played() -> None:
+    (written,) = documented("networks.md")
+    scenario = loads(json.dumps(written))
+    assert scenario.behind_links["west-east"] == ("village-0", "village-1")
+    assert {timed.action.node for timed in timeline(scenario)} == {
+        "village-0",
+        "village-1",
+        "east-core",
+    }

@@ -22,12 +22,15 @@ from ...scenario.overview import (
     DeviceRow,
     FaultRow,
     HazardRow,
+    NetworkLinkRow,
     Overview,
+    PathRow,
     describe_side,
 )
 from ...scenario.reading.dump import plain
 from ...scenario.timeline.fault_plan import ANEW, AvailabilityRow
 from ...units import Bytes, Fraction, Share, about
+from ...world.links.bottleneck import SharedLink
 from ...world.links.link import Link, Side
 from ...world.stop_conditions import CONDITIONS
 from ..output import console, table
@@ -77,6 +80,9 @@ def print_overview(
     out.print(_devices(counted(len(plan.devices), "device"), rows), _more(rows))
     if plan.bottlenecks:
         out.print(_bottlenecks(plan.bottlenecks), _more(plan.bottlenecks))
+    if plan.paths:
+        out.print(_paths(plan.paths), _more(plan.paths))
+        out.print(_network_links(plan.network), _more(plan.network))
     if plan.availability:
         out.print(availability_table(plan.availability), _more(plan.availability))
     if plan.faults:
@@ -180,6 +186,29 @@ def _bottlenecks(rows: Sequence[BottleneckRow]) -> Table:
         sides = [describe_side(Side(side.rate, side.delay)) for side in (row.up, row.down)]
         made.add_row(row.name, *sides, spans(row.members))
     return made
+
+
+def _paths(rows: Sequence[PathRow]) -> Table:
+    """Return a table of the paths through the network: a path back that differs is shown, too."""
+    made = table("router", "devices", "path", "up", "down", title="paths through the network")
+    for row in rows[:MOST_ROWS]:
+        path = " → ".join(row.up)
+        if row.down != row.up[::-1]:
+            path += f", and back {' → '.join(row.down)}"
+        made.add_row(row.router, spans(row.devices), path, *_shared_sides(row.shared))
+    return made
+
+
+def _network_links(rows: Sequence[NetworkLinkRow]) -> Table:
+    made = table("link", "up", "down", "devices", title=counted(len(rows), "link"))
+    for row in rows[:MOST_ROWS]:
+        sides = _shared_sides(SharedLink(row.up, row.down))
+        made.add_row(row.name, *sides, spans(row.devices) if row.devices else "-")
+    return made
+
+
+def _shared_sides(shared: SharedLink) -> list[str]:
+    return [describe_side(Side(side.rate, side.delay)) for side in (shared.up, shared.down)]
 
 
 @dataclass(frozen=True)

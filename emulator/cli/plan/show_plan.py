@@ -30,12 +30,19 @@ UNTIL_OPTION = click.option(
 @UNTIL_OPTION
 @JSON_OPTION
 @FAULTS_FIGURE
+@click.option(
+    "--network",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Draw the network, with the load of each link, into this file.",
+)
 def plan(
     file: ScenarioFile,
     seed: int | None,
     until: str | None,
     as_json: bool,
     figure: Path | None,
+    network: Path | None,
 ) -> None:
     """Show the faults of the scenario FILE as compiled from its seed. Starts nothing.
 
@@ -45,24 +52,43 @@ def plan(
     planned time and stand in a table of their own, with the mean number of iterations between two.
     So do batteries: when one is empty depends on the work of its device.
 
-    In JSON times are in seconds, `until` is null for a fault for good, and all faults are listed.
+    Of a scenario with a network a table has the load of each link while all devices send and
+    receive at once: the share of the link's rate that they use, by max-min fair shares.
+
+    In JSON times are in seconds, `until` is null for a fault for good, and all faults are listed;
+    rates and loads of links are in bits per second.
 
     \b
     emulate plan lab.yaml
     emulate plan lab.yaml --seed 3 --figure plan.png
     emulate plan lab.yaml --until 2min --json
+    emulate plan lab.yaml --network network.png
     """
     check_figure(figure)
+    check_figure(network)
     from ...scenario.timeline.fault_plan import fault_plan
+    from .network_plan import draw_network_plan, network_loads, print_network
 
     seeded = () if seed is None else (f"seed={seed}",)
-    planned = fault_plan(file.load(*seeded))
+    scenario = file.load(*seeded)
+    planned, loads = fault_plan(scenario), network_loads(scenario)
+    if network is not None and scenario.network is None:
+        raise click.BadParameter(f"{scenario.name} has no network", param_hint="--network")
     if until is not None:
         planned = planned.before(min(until_seconds(until), planned.end))
-    emit(as_json, planned.plain, lambda: print_plan(planned))
+
+    def show() -> None:
+        print_plan(planned)
+        print_network(loads)
+
+    plain = {"network": [load._asdict() for load in loads]} if loads else {}
+    emit(as_json, lambda: {**planned.plain(), **plain}, show)
     if figure is not None:
         with figure_drawn(figure, to_stderr=as_json):
             draw_plan(planned, figure)
+    if network is not None:
+        with figure_drawn(network, to_stderr=as_json):
+            draw_network_plan(scenario, loads, network)
 
 
 def until_seconds(text: str) -> float:

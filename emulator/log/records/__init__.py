@@ -271,14 +271,27 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """A sample of the byte counters of a node's network interface, about each second."""
 
     node: str
-    """Node of the interface: a device, `server`, `evaluator` or a bottleneck. With `server.shards`
-    also `server_1`, `server_2` and so on, whose bytes are those of `server` together."""
+    """Node of the interface: a device, `server`, `evaluator`, a bottleneck or a link of the
+    network. With `server.shards` also `server_1`, `server_2` and so on, whose bytes are those of
+    `server` together."""
     rx: Size
     """Bytes received since the interface exists, and before the run was resumed; of a bottleneck
-    those to its members."""
+    those to its members, of a link of the network those of its direction `down`."""
     tx: Size
     """Bytes sent since the interface exists, and before the run was resumed; of a bottleneck those
-    of its members to the server."""
+    of its members to the server, of a link of the network those of its direction `up`."""
+
+
+class BackgroundRecord(LogRecord, tag="background"):
+    """A sample of the bytes of background traffic at a node, about each second; the `traffic` of
+    the node does not count them."""
+
+    node: str
+    """Device whose link the traffic passes, bottleneck, or link of the network."""
+    rx: Size
+    """Bytes of frames of the direction `down` since the run's begin."""
+    tx: Size
+    """Bytes of frames of the direction `up` since the run's begin."""
 
 
 class LatenessRecord(LogRecord, tag="lateness"):
@@ -375,6 +388,7 @@ Record: TypeAlias = (
     | EvaluationRecord
     | UnmeasuredRecord
     | TrafficRecord
+    | BackgroundRecord
     | FaultRecord
     | OverlapRecord
     | PlanRecord

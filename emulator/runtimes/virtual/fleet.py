@@ -15,7 +15,7 @@ from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
 from ...world.faults import Hazard
 from ...world.laws import Law
-from ...world.links.link import Side
+from ...world.links.link import Link, Side
 from ...world.roles import EVALUATOR
 from .device.processor import Surroundings, packet_size, reception
 from .device.virtual_device import VirtualDevice
@@ -46,21 +46,25 @@ class Fleet:
         dealt, size = dealt_batches(scenario), scenario.training.batch_size
         times = {each: scenario.virtual.time_of(each, size) for each in set(dealt.values())}
         changed = reshaped_links(scenario)
-        queues = [Side(rate=bottleneck.down.rate) for bottleneck in scenario.bottlenecks]
+        queues = [Side(rate=each.down.rate) for each in scenario.bottlenecks]
+        queues += [
+            Side(rate=way.rate) for each in scenario.network_links for way in (each.up, each.down)
+        ]
         receivers = [*(group.link.down for group in scenario.devices), *queues]
         sent = packet_size(scenario.server.link.up, receivers)
         for group, group_links in zip(scenario.devices, links, strict=True):
             received = reception(group.link.down, sent)
-            timeout = answer_timeout(scenario, group.link, 4 * self._size)
+            timeouts: dict[tuple[Link, ...], float] = {}  # a timeout looks at all devices
             for number in range(len(group.names)):
                 spec = next(devices)  # in the order of the groups
                 device = VirtualDevice(surroundings, spec.name, group_links, number)
-                device.timeout, device.hazards = timeout, spec.hazards
+                others = changed.get(spec.name, ())
+                if others not in timeouts:
+                    own = scenario, group.link, 4 * self._size
+                    timeouts[others] = answer_timeout(*own, others)
+                device.timeout, device.hazards = timeouts[others], spec.hazards
                 if spec.name in scenario.keepers:
                     device.keeper = Keeper()
-                if others := changed.get(spec.name):
-                    own = scenario, group.link, 4 * self._size
-                    device.timeout = answer_timeout(*own, others)
                 if examples := dealt.get(spec.name):
                     device.step = times[examples]
                 device.cores, device.reception = spec.cpu, received

@@ -1,6 +1,7 @@
 """A whole run in virtual time: one process, without Docker and without root."""
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -142,6 +143,15 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
+def _network(scenario: Scenario) -> dict[str, Any]:
+    """Return the router of the server, and the number of devices at each router with some; nothing
+    without a network."""
+    if scenario.network is None:
+        return {}
+    counts = Counter(route.routers[0] for route in scenario.route_of.values())
+    return {"network": {"server": scenario.network.server_router, "devices": dict(counts)}}
+
+
 class _VirtualRun:
     """A run: server, learners, runtime, and the folder with the records."""
 
@@ -190,6 +200,7 @@ class _VirtualRun:
             shaping=SERVED,
             tcp=self._tcp(),
             encrypted=self._scenario.server.encrypt,
+            **_network(self._scenario),
             **prediction_facts(self._scenario, self._view.progress, assumed=True),
             **facts,
         )

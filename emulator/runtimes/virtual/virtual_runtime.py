@@ -10,7 +10,7 @@ from ...core.survivors import SETTLE, Survivors
 from ...core.zmtp import Heartbeat
 from ...errors import counted
 from ...log.lines import RunLog
-from ...log.records import TrafficRecord
+from ...log.records import BackgroundRecord, TrafficRecord, made
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
@@ -25,7 +25,9 @@ from .device.device_faults import Batteries, DeviceFaults, DeviceMemory, DeviceP
 from .device.processor import Surroundings
 from .device.virtual_device import VirtualDevice
 from .fleet import Fleet
-from .links.network import GroupLinks, InterfaceBytes, LinkPlayer, build_links
+from .links.background_traffic import BackgroundTraffic
+from .links.network import GroupLinks, InterfaceBytes, LinkPlayer, NetworkFaults, build_links
+from .links.shared_rates import Crossed, NetworkLinks, crossed
 from .server.channel import Channel, Garbling
 from .server.virtual_crashes import VirtualCrashes
 from .server.virtual_server import VirtualServer, processors
@@ -43,25 +45,28 @@ SAMPLES = 200
 
 
 class TrafficMeter:
-    """A Chore that writes `traffic` records of the devices, the evaluator, the bottlenecks and the
-    server."""
+    """A Chore that writes `traffic` records of the devices, the evaluator, the bottlenecks, the
+    network's links and the server."""
 
     def __init__(
         self,
         nodes: Iterable[VirtualDevice],
         log: RunLog,
         zero: float,
-        behind: Mapping[str, str],
+        behind: Mapping[str, Crossed],
+        background: BackgroundTraffic,
         links: Sequence[GroupLinks] = (),
     ) -> None:
         """Sample `nodes` from the driver's time `zero` on, at which the run began.
 
-        `behind` names the bottleneck of each device that is behind one. `links` has the links of
+        `behind` names the shared links that each device is behind. `links` has the links of
         the evaluator and of each group of devices, of a server with shards, each of which is
         sampled, too.
         """
-        self._links = links
+        self._background, self._links = background, links
         self._nodes, self._log, self._zero, self._behind = tuple(nodes), log, zero, behind
+        hops = (hop for each in behind.values() for way in each for hop in way)
+        self._shared = tuple(dict.fromkeys(hop.link for hop in hops))
         self._interval = max(1.0, len(self._nodes) / SAMPLES)  # seconds between two samples
         self._due = zero
 
@@ -75,20 +80,22 @@ class TrafficMeter:
 
     def _sample(self, now: float) -> None:
         received = sent = 0
-        # a bottleneck carries the bytes of its members
-        shared = {name: [0, 0] for name in self._behind.values()}
+        # a bottleneck carries the bytes of its members, a link those of the devices behind it
+        shared = {name: {"up": 0, "down": 0} for name in self._shared}
         for node in self._nodes:
             count = node.links.count(node.number)
             # all that leaves a node arrives at the server, and nothing else does
             received, sent = received + count.tx, sent + count.rx
             self._log.write(TrafficRecord(now, node.name, rx=count.rx, tx=count.tx))
-            if node.name in self._behind:
-                sums = shared[self._behind[node.name]]
-                sums[0] += count.rx
-                sums[1] += count.tx
-        for name, (down, up) in shared.items():
-            self._log.write(TrafficRecord(now, name, rx=down, tx=up))
+            if (crossed := self._behind.get(node.name)) is not None:
+                for hops, bytes_ in zip(crossed, (count.tx, count.rx), strict=True):
+                    for name, way in hops:
+                        shared[name][way] += bytes_
+        for name, carried in shared.items():
+            self._log.write(TrafficRecord(now, name, rx=carried["down"], tx=carried["up"]))
         self._log.write(TrafficRecord(now, SERVER, rx=received, tx=sent))
+        for name, (down, up) in self._background.counts().items():
+            self._log.write(BackgroundRecord(now, name, rx=down, tx=up))
         groups = [each.count_by_shard() for each in self._links]
         # the evaluator's links lead to the first shard alone
         for number, counts in enumerate(zip_longest(*groups, fillvalue=InterfaceBytes(0, 0))):
@@ -118,7 +125,10 @@ class VirtualRuntime:
             raise TypeError("virtual.step and virtual.boot must be known")
         size, form = server.layout.size, server.form
         self.clock = clock = Heap()
-        self.links = build_links(clock, scenario)
+        network = NetworkLinks(clock, scenario)
+        self.links = build_links(clock, scenario, network)
+        self._network = NetworkFaults(scenario, network, self.links)
+        self._background = BackgroundTraffic(clock, scenario, network)
         self._link_player = LinkPlayer(clock, scenario, self.links)
         self.fleet = Fleet(scenario, workers, size, boot)
         self._server, self._learning = server, workers.learning
@@ -154,7 +164,7 @@ class VirtualRuntime:
         memory = DeviceMemory(scenario, log, lambda: self.now)
 
         def powers(device: VirtualDevice) -> DevicePowers:
-            return DevicePowers(device, channel, self.fleet.boot, memory)
+            return DevicePowers(device, channel, self.fleet.boot, memory, self._background.cut)
 
         self._faults = DeviceFaults(powers, clock, lambda: self.now, log, self._lost)
         self._surroundings = Surroundings(
@@ -183,12 +193,14 @@ class VirtualRuntime:
         batteries = Batteries(self.clock, self._faults, lambda: self.now, self._log, self._lost)
         batteries.install(scenario, self.fleet.nodes)
         self._link_player.begin(self._zero)
-        behind = {name: each.name for name, each in scenario.bottleneck_of.items()}
+        self._background.begin(self._zero)
+        behind = {name: crossed(scenario, name) for name in scenario.shared_of}
         nodes = self.fleet.nodes.values()
         links: dict[int, GroupLinks] = {}  # by identity: devices of a group share an object
         if scenario.server.shards > 1:
             links = {id(node.links): node.links for node in nodes}
-        self._meter = TrafficMeter(nodes, self._log, self._zero, behind, tuple(links.values()))
+        meters = behind, self._background, tuple(links.values())
+        self._meter = TrafficMeter(nodes, self._log, self._zero, *meters)
         self._do(self._meter)
         for chore in (*self._chores, *([self._crashes] if self._crashes else ())):
             self._plan(chore)
@@ -210,6 +222,11 @@ class VirtualRuntime:
                 late, self._late_chores = self._late_chores, []
                 for chore in late:
                     self._do(chore)
+        elif action.node in self._network:
+            facts = {"node": action.node, "fault": action.fault, "begins": action.begins}
+            how = {"planned": planned, "setting": action.setting}
+            self._log.write(made(verbs.record(action.verb), self.now, **facts, **how))
+            self._network.perform(action)
         else:
             self._faults.perform(action, self.fleet.nodes[action.node], planned)
             if verbs.row(action.verb).revives and self._faults.starved(action.node):

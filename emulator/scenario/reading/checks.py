@@ -26,6 +26,7 @@ from .data_and_model_files import known_data, known_model
 from .document import Document
 from .fault_checks import check_faults
 from .link_checks import check_bottlenecks
+from .network_reading import check_network
 from .plugin_files import readable
 from .shard_checks import check_shards
 from .training_checks import (
@@ -60,6 +61,7 @@ def check(document: Document) -> None:
     _steps_have_gradients(document, groups)
     _compute_groups_fit(document, groups)
     check_bottlenecks(document, groups)
+    check_network(document, groups)
     check_faults(document, groups)
 
 

@@ -21,9 +21,10 @@ def check_faults(document: Document, groups: list[tuple[int, str, tuple[str, ...
     `groups` has index, name and device names of each group.
     """
     known = list(dict.fromkeys(node for _, name, devices in groups for node in (name, *devices)))
+    links = {str(each.get("name")): each for _, each in document.entries(_LINKS, dict)}
     for address, fault in document.entries(("faults",), dict):
         _keys_fit(document, address, fault, aimed=True)
-        _targets_exist(document, address, fault.get("nodes"), known)
+        _targets_exist(document, address, fault, known, links)
         if "count" in fault:
             _enough_targets(document, address, fault, len(_named(fault.get("nodes"), groups)))
     bearers: dict[str, int] = {}
@@ -101,13 +102,62 @@ def _several(shards: Any) -> bool:
     return isinstance(shards, int) and shards > 1
 
 
-def _targets_exist(document: Document, address: Address, nodes: Any, known: list[str]) -> None:
-    address = (*address, "nodes")
+_LINKS: Address = ("network", "links")
+
+
+def _targets_exist(
+    document: Document,
+    address: Address,
+    fault: dict[str, Any],
+    known: list[str],
+    links: dict[str, dict[str, Any]],
+) -> None:
+    """Check that the fault names devices, or `links` of the network if its kind strikes those."""
+    nodes, kind = fault.get("nodes"), FAULTS.get(str(fault.get("kind")))
+    able = getattr(kind, "strikes_links", False)
     if nodes == []:
-        document.complain(address, "is empty: name the devices that the fault strikes")
+        document.complain((*address, "nodes"), "is empty: name the devices that the fault strikes")
     for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
-        if isinstance(node, str) and node not in known:
-            document.complain((*address, index), _unknown(node, known))
+        if not isinstance(node, str) or node in known:
+            continue
+        named = (*address, "nodes", index)
+        if node not in links:
+            document.complain(named, _unknown(node, [*known, *(links if able else ())]))
+        elif not able:
+            kinds = " and ".join(
+                name for name, each in FAULTS.items() if getattr(each, "strikes_links", False)
+            )
+            document.complain(named, f"{node!r} is a link: {kinds} strike links of the network")
+        else:
+            _link_fits(document, address, index, fault, links[node])
+
+
+def _link_fits(
+    document: Document,
+    address: Address,
+    index: int,
+    fault: dict[str, Any],
+    link: dict[str, Any],
+) -> None:
+    """Check that the keys of a fault say something of a link of the network, its node `index`."""
+    name = shortened(link.get("name"))
+    if fault.get("per_iteration") is not None:
+        message = f"is drawn by devices, and {name} is a link: give `at` or `every` in its place"
+        document.complain((*address, "per_iteration"), message)
+    if fault.get("link") is not None:
+        message = f"{name} is a link of the network, and `link` takes the place of devices' links"
+        message += ": give `rate`, `delay` or `loss`"
+        document.complain((*address, "nodes", index), message)
+    sides = (link.get("up"), link.get("down"))
+    rated = any(isinstance(side, dict) and side.get("rate") is not None for side in sides)
+    if fault.get("rate") is not None and not rated:
+        document.complain(
+            (*address, "rate"), f"{name} has no rate of which a share could be left: give it one"
+        )
+    if str(fault.get("loss")).strip() in ("100%", "100.0%"):
+        document.complain(
+            (*address, "loss"), "all packets are lost: to cut a link, use a partition"
+        )
 
 
 def _unknown(node: str, known: list[str]) -> str:

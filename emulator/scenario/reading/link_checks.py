@@ -100,6 +100,16 @@ def check_degraded(document: Document, scenario: Scenario) -> None:
             if not document.has_mistake(named):
                 message = f"of {group.name}: {error}: give the fault a `link` in place of `loss`"
                 document.complain(named, message)
+    for entry in scenario.targets_of_faults.entries() if scenario.network else ():
+        setting = entry.fault.begin("").setting or {}
+        behind = {name for link in entry.names for name in scenario.behind_links.get(link, ())}
+        for group in scenario.devices if "loss" in setting else ():
+            if _modelled(group) and not behind.isdisjoint(group.names):
+                document.complain(
+                    (*entry.place, "loss"),
+                    f"{group.name} is behind the link, and its loss model `state` cannot have more "
+                    "loss: leave one of the two out",
+                )
 
 
 def _modelled(group: Group) -> bool:
@@ -164,8 +174,9 @@ _PLACE = ("bottlenecks",)
 
 
 def check_keys(document: Document) -> None:
-    """Add a mistake for each key of a link that a bottleneck does not have."""
-    for address, _ in document.entries(_PLACE, dict):
+    """Add a mistake for each key of a link that a bottleneck or a network's link does not have."""
+    shared = [*document.entries(_PLACE, dict), *document.entries(("network", "links"), dict)]
+    for address, _ in shared:
         for way in ("up", "down"):
             side = document.at((*address, way))
             for key in side if isinstance(side, dict) else ():
@@ -173,7 +184,7 @@ def check_keys(document: Document) -> None:
                     document.complain(
                         (*address, way, key),
                         f"a shared queue has {' and '.join(_SHARED)} alone: write {key} in the "
-                        "links of the members",
+                        f"links of the {'members' if address[0] == _PLACE[0] else 'devices'}",
                     )
 
 

@@ -36,6 +36,14 @@ def find_link_traces(document: Document, folder: Path) -> None:
         if isinstance(path := document.at((*address, "trace")), str):
             document.at(address)["trace"] = {"file": path}
     split_groups(document, folder)
+    for address in _background_sides(document):
+        if isinstance(path := document.at((*address, "trace")), str):
+            document.at(address)["trace"] = {"file": path}
+        given = document.at((*address, "trace"))
+        if isinstance(given, dict) and isinstance(given.get("file"), str):
+            _read(document, (*address, "trace"), given, folder)
+        elif isinstance(given, dict) and "files" in given:
+            document.complain((*address, "trace", "files"), "background traffic has one `file`")
     for address in _device_sides(document):
         given = document.at((*address, "trace"))
         if isinstance(given, dict) and isinstance(given.get("file"), str):
@@ -101,6 +109,13 @@ def _device_sides(document: Document) -> Iterator[Address]:
     """Yield the addresses of the sides of the devices' links."""
     for group, _ in document.entries(("devices",)):
         yield from _sides(document, (*group, "link"))
+
+
+def _background_sides(document: Document) -> Iterator[Address]:
+    """Yield the addresses of the directions of background traffic."""
+    for place in (("devices",), ("bottlenecks",), ("network", "links")):
+        for entry, _ in document.entries(place, dict):
+            yield from _sides(document, (*entry, "background"))
 
 
 def _constant_sides(document: Document) -> Iterator[Address]:
@@ -252,6 +267,8 @@ def _split(
             if isinstance(listed, list):
                 spread = [names if each == whole else (each,) for each in listed]
                 entry[key] = [name for each in spread for name in each]
+    if isinstance(attach := document.at(("network", "attach")), dict) and whole in attach:
+        attach |= dict.fromkeys(names, attach.pop(whole))
 
 
 def _moved(address: Address, index: int, count: int) -> list[Address]:

@@ -15,6 +15,7 @@ from .fault_checks import check_batteries, check_numbers
 from .json_schema import schema
 from .link_checks import check_carrying, check_degraded, check_keys, find_hidden_conflicts
 from .link_trace_files import find_link_traces
+from .network_reading import find_network
 from .plugin_files import find_plugin_files, leave_out_data, leave_out_model, leave_out_plugins
 from .profiles import Library, inline
 from .trace_files import find_traces
@@ -83,6 +84,7 @@ def _resolve(
     find_initial(document, library.folder)
     find_traces(document, library.folder)
     find_link_traces(document, library.folder)
+    find_network(document, library.folder)
     check_keys(document)
     scenario = _validated(document)
     check(document)

@@ -64,9 +64,10 @@ def _uncombinable(document: Document) -> Iterator[tuple[str, str]]:
             "measure.compression",
             "an update travels in parts, and those of whole updates are measured: leave it out",
         )
-    if document.at(("bottlenecks",)):
-        yield (
-            "bottlenecks",
-            "messages share the rate of a bottleneck before a single link of the server, and "
-            "shards have several: leave one of the two out",
-        )
+    for key, shared in (("bottlenecks", "a bottleneck"), ("network", "a network's links")):
+        if document.at((key,)):
+            yield (
+                key,
+                f"messages share the rate of {shared} before a single link of the server, and "
+                "shards have several: leave one of the two out",
+            )

@@ -8,18 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ...errors import shortened
-from ...units import Bytes, Share
+from ...units import Bytes, Rate, Seconds, Share
 from ...world.cpu_quota import LEAST, core_share
 from ...world.faults import FAMILY, FAULTS, Recurring
+from ...world.laws import Exponential, Law
 from ...world.links.bottleneck import SharedLink, SharedSide
-from ...world.links.link import Link
+from ...world.links.link import ETHERNET, Link
+from ...world.links.link_steps import PlayedTrace
 from ...world.roles import EVALUATOR, SERVER
-from .fields import Kinds, NotEmpty, Profiled, recurring
+from .fields import AnyLaw, Kinds, NotEmpty, Profiled, recurring
 
 MEMORY = Bytes(256 << 20)
 """Memory limit of a device without a `memory` in its profile."""
@@ -101,6 +103,75 @@ def _distinct(failures: tuple[FailureProfile, ...]) -> tuple[FailureProfile, ...
     return failures
 
 
+ARRIVAL = Bytes(ETHERNET)
+"""Size of an arrival of background traffic by the law `poisson`: a full frame."""
+
+BURST = Exponential(Seconds(10))
+"""Law of the times of background traffic by the law `on-off`."""
+
+
+class BackgroundSide(Section):
+    """Direction of background traffic: the rate that a stranger's stream offers over time."""
+
+    rate: Rate | None = None
+    """Rate of Ethernet frames: with `poisson` the mean, with `on-off` that of the times in which
+    the stream is on. Not with `trace`."""
+    law: Literal["constant", "poisson", "on-off", "trace"] = "constant"
+    """Law of the rate: always the same; arrivals at random times; on and off in turns; or that of a
+    trace."""
+    size: Bytes | None = None
+    """Size of each arrival with `poisson`, for example `64KiB`; the larger, the burstier. Default:
+    a full frame, `1514B`."""
+    on: AnyLaw | None = None
+    """Time for which the stream is on, a law, with `on-off`. Default: `{exponential: 10s}`."""
+    off: AnyLaw | None = None
+    """Time for which the stream is off, a law, with `on-off`. Default: `{exponential: 10s}`."""
+    trace: PlayedTrace | None = None
+    """Trace with the rate, with `trace`: `./tv.csv` or a mapping, as a link's trace."""
+
+    @model_validator(mode="after")
+    def _one_law(self) -> "BackgroundSide":
+        needed = "trace" if self.law == "trace" else "rate"
+        own = {"poisson": ("size",), "on-off": ("on", "off")}.get(self.law, ())
+        keys = ("rate", "size", "on", "off", "trace")
+        given = [key for key in keys if getattr(self, key) is not None]
+        if needed not in given:
+            raise ValueError(f"the law {self.law!r} needs `{needed}`")
+        if other := [key for key in given if key not in (needed, *own)]:
+            raise ValueError(f"the law {self.law!r} has no {' and no '.join(other)}: leave it out")
+        if self.size is not None and not self.size > 0:
+            raise ValueError(f"size {self.size} is not above zero")
+        return self
+
+    @property
+    def arrival(self) -> Bytes:
+        """Size of an arrival with `poisson`."""
+        return ARRIVAL if self.size is None else self.size
+
+    @property
+    def times(self) -> tuple[Law, Law]:
+        """Laws of the times on and off with `on-off`."""
+        return self.on or BURST, self.off or BURST
+
+
+class Background(Section):
+    """Background traffic of others on the same links, beside the training."""
+
+    up: BackgroundSide | None = None
+    """Stream in the direction of the link's `up`."""
+    down: BackgroundSide | None = None
+    """Stream in the direction of the link's `down`."""
+    kind: Literal["udp", "tcp"] = "udp"
+    """Kind of the streams: `udp` takes what it offers before others, `tcp` shares fairly, and has
+    no more than it offers."""
+
+    @model_validator(mode="after")
+    def _some(self) -> "Background":
+        if self.up is None and self.down is None:
+            raise ValueError("is no traffic: give `up`, `down` or both")
+        return self
+
+
 class Group(Section):
     """Group of devices: one device, or `count` equal devices."""
 
@@ -121,6 +192,9 @@ class Group(Section):
         AfterValidator(_distinct),
     ] = ()
     """Failure profiles of each device: every device draws its own failures."""
+    background: Background | None = None
+    """Background traffic on the link of each device, beside the device: it crosses the link, the
+    device's bottleneck and its route through the network, but not the server's link."""
     host: Annotated[str, Field(min_length=1)] | None = None
     """Host of the devices with `--on swarm`: the name of a node of the swarm, or the value of its
     label `emulate.host`, which several nodes may have. Without `host` a device runs where the most
@@ -193,6 +267,8 @@ class Bottleneck(Section):
     members: Annotated[tuple[str, ...], NotEmpty("name the devices behind the bottleneck")]
     """Members: names of devices and of groups, and patterns with `*`, as `home-*`. A device is
     behind one bottleneck at most."""
+    background: Background | None = None
+    """Background traffic through the bottleneck, beside that of the members."""
 
     @property
     def shared(self) -> SharedLink:

@@ -200,19 +200,26 @@ def to_jsonl(schedule: Iterable[Timed]) -> str:
 
 
 def _positions(scenario: Scenario) -> dict[str, int]:
-    """Return the position of each device in the file, by name; the server comes first."""
-    return {SERVER: -1, **{node.name: place for place, node in enumerate(scenario.nodes)}}
+    """Return the position of each device in the file, by name; the server comes first, and links
+    of the network last."""
+    nodes = [*(node.name for node in scenario.nodes), *scenario.behind_links]
+    return {SERVER: -1, **{name: place for place, name in enumerate(nodes)}}
 
 
 def _drawn(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:
     """Yield the outages of each entry, as drawn. Raises ScenarioError with the entry's place."""
     for entry in scenario.targets_of_faults.entries():
         for node in entry.names:
-            actions = entry.fault.begin(node), entry.fault.end(node)  # shared: a day has many
+            struck = [
+                (each, entry.fault.begin(each), entry.fault.end(each))  # shared: a day has many
+                for each in _struck(scenario, entry.fault, node)
+            ]
             try:
                 for begin, end in draws.of(entry, node):
                     # to the microsecond: people read the schedule, and tests compare its bytes
-                    yield Outage(node, entry.fault, round(begin, 6), round(end, 6), *actions)
+                    times = round(begin, 6), round(end, 6)
+                    for each, *actions in struck:
+                        yield Outage(each, entry.fault, *times, *actions)
             except ValueError as error:
                 at = f"faults[{entry.index}]"
                 where = (
@@ -221,6 +228,17 @@ def _drawn(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:
                     else (f"{at}: {node}")
                 )
                 raise ScenarioError(f"{where}: {error}") from error
+
+
+def _struck(scenario: Scenario, fault: Scheduled, node: str) -> tuple[str, ...]:
+    """Return the nodes that `fault` strikes at the times drawn for `node`.
+
+    A link of the network has another rate and delay by itself; when it is cut, all devices behind
+    it are.
+    """
+    behind = scenario.behind_links.get(node)
+    cut = behind is not None and verbs.row(fault.begin("").verb).severs
+    return behind if behind is not None and cut else (node,)
 
 
 def _merged(outages: Sequence[Outage]) -> list[Outage]:

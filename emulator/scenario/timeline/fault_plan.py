@@ -137,9 +137,10 @@ class FaultPlan:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The devices, after the server if a fault strikes it."""
-        struck = any(fault.node == SERVER for fault in self.faults)
-        return (SERVER, *self.devices) if struck else self.devices
+        """The devices, after the server and the links of the network that a fault strikes."""
+        devices = frozenset(self.devices)
+        struck = dict.fromkeys(fault.node for fault in self.faults if fault.node not in devices)
+        return (*sorted(struck, key=lambda node: node != SERVER), *self.devices)
 
     @property
     def kinds(self) -> tuple[KindSum, ...]:

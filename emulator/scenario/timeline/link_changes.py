@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
@@ -13,12 +14,13 @@ from ...world.faults import Scheduled
 from ...world.links.bottleneck import SharedLink
 from ...world.links.link import WAYS, Link, Side
 from ...world.links.link_course import MOST_CACHED, side_course, silent_from, slowest
+from ...world.links.offered_traffic import peak, rate_left
 from ...world.links.reshaping import VERB, reshaped
 from ...world.links.traces.trace_statistics import statistics
 from ...world.verbs import Setting, row
 from ..model import Scenario
 from ..reading.document import Address, place
-from ..sections.devices import Group
+from ..sections.devices import Background, BackgroundSide, Group
 from .compiled import Timed
 
 _LISTED = 3
@@ -77,22 +79,35 @@ def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
     """Return, by name of the device, the links that faults and the link's own changes may give.
 
     Devices whose links never change have no entry. Of a link with steps or a trace the slowest
-    link counts, as `link_course.slowest` says.
+    link counts, as `link_course.slowest` says, and of one with background traffic what that leaves.
     """
     aimed = _aimed(scenario)
     links: dict[str, tuple[Link, ...]] = {}
     for group in scenario.devices:
-        own = _own(group)
-        if not (own or aimed or group.link.changes):
+        own, slower = _own(group), group.link.changes or group.background is not None
+        if not (own or aimed or slower):
             continue
-        link = slowest(group.link)
-        common = (*([link] if group.link.changes else []), *_links(link, own))
-        others = [(reshaped(link, setting), names) for setting, names in aimed]
+        link = _shared_with(slowest(group.link), group.background)
+        common = (*([link] if slower else []), *_links(link, own))
+        others = [
+            (reshaped(link, setting), names)
+            for setting, names in aimed
+            if not names.isdisjoint(group.names)  # a link of another group may not take it
+        ]
         for name in group.names:
             found = common + tuple(link for link, names in others if name in names)
             if found:
                 links[name] = found
     return links
+
+
+def changed_network_links(scenario: Scenario) -> dict[str, list[Setting]]:
+    """Return the settings with which faults may change links of the network, by the link's name."""
+    changes: dict[str, list[Setting]] = {}
+    for setting, names in _aimed(scenario) if scenario.network else ():
+        for link in names & scenario.behind_links.keys():
+            changes.setdefault(link, []).append(setting)
+    return changes
 
 
 def links_of_groups(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
@@ -124,6 +139,21 @@ def _setting(fault: Scheduled) -> Setting | None:
     """Return the setting with which `fault` changes a link, or None if links stay as they are."""
     begin = fault.begin("")
     return begin.setting if begin.verb == VERB else None
+
+
+def _shared_with(link: Link, background: Background | None) -> Link:
+    """Return what `background` traffic leaves of `link`."""
+    if background is None:
+        return link
+    return Link(_left(link.up, background, "up"), _left(link.down, background, "down"))
+
+
+def _left(side: Side, background: Background, way: str) -> Side:
+    stream: BackgroundSide | None = getattr(background, way)
+    if side.rate is None or stream is None:
+        return side
+    heedless, fair = (peak(stream), 0) if background.kind == "udp" else (0.0, 1)
+    return replace(side, rate=Rate(rate_left(side.rate, heedless, fair)))
 
 
 def _links(link: Link, settings: Sequence[Setting]) -> tuple[Link, ...]:
@@ -184,7 +214,7 @@ class Moment(NamedTuple):
 def link_moments(scenario: Scenario) -> Iterator[Moment]:
     """Yield the directions that the links of `scenario` may have; of a trace the extremes.
 
-    A device behind a bottleneck has the bottleneck's delay, too.
+    A device behind a bottleneck or a network has their delays, too.
     """
     yield from _of_link("server.link", scenario.server.link, _unchanged)
     for number, group in enumerate(scenario.devices):
@@ -227,12 +257,12 @@ def link_faults(scenario: Scenario, verb: str = VERB) -> Iterator[tuple[Address,
 
 
 def _shared(scenario: Scenario, group: Group) -> list[SharedLink]:
-    """Return the bottlenecks in front of the devices of `group`, each once; a device without one
-    has one that changes nothing."""
-    if not scenario.bottlenecks:
-        return [SharedLink()]
-    found = {id(each): each for each in map(scenario.bottleneck_of.get, group.names)}
-    return [SharedLink() if each is None else each.shared for each in found.values()]
+    """Return the bottlenecks and routes in front of the devices of `group`, each once; a device
+    without any has one that changes nothing."""
+    none = SharedLink()
+    if not scenario.shared_of:
+        return [none]
+    return list(dict.fromkeys(scenario.shared_of.get(name, none) for name in group.names))
 
 
 def _of_link(where: str, link: Link, changed: Callable[[Link], Link]) -> Iterator[Moment]:

@@ -1,7 +1,7 @@
 """The fault `degrade`: a device's link gets slower, later or lossier, or becomes another link."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from ...units import Checked, Fraction, Seconds
 from ..links import reshaping
@@ -19,6 +19,7 @@ class Degrade:
     """Degrade: the device's link is worse in both directions, or another link, for a time."""
 
     kind: Literal["degrade"] = "degrade"
+    strikes_links: ClassVar[bool] = True
     rate: Annotated[Fraction, Checked(_check_rate)] | None = None
     """Share of the link's rate that is left, for example `25%`."""
     delay: Seconds | None = None

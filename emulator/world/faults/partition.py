@@ -1,7 +1,7 @@
 """The fault `partition`: a device loses the WAN while its processes live on."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..verbs import Action
 
@@ -11,6 +11,7 @@ class Partition:
     """Partition: the device is cut off both ways; connections survive a short partition."""
 
     kind: Literal["partition"] = "partition"
+    strikes_links: ClassVar[bool] = True
 
     def begin(self, node: str) -> Action:
         return Action("sever", node, self.kind)

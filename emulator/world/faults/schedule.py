@@ -41,6 +41,8 @@ class Scheduled(ABC):
     """
     strikes_server: ClassVar[bool] = False
     """Whether the fault strikes the server, and no device."""
+    strikes_links: ClassVar[bool] = False
+    """Whether the fault may name links of the network beside devices."""
     by_itself: ClassVar[bool] = False
     """Whether the device alone decides when the fault begins and ends, so that no key does."""
 
@@ -141,7 +143,8 @@ class Aimed(Scheduled):
 
     nodes: tuple[str, ...] | Literal["all"] | None = None
     """Devices to strike, by name; a group's name stands for all of its devices, and `all` for all
-    devices. With `count` or `share`, the devices among which to draw: without `nodes`, all."""
+    devices. With `count` or `share`, the devices among which to draw: without `nodes`, all. A
+    partition and a degrade may name links of the network, too."""
 
 
 @dataclass(frozen=True, kw_only=True)

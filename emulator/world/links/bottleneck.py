@@ -15,6 +15,12 @@ class SharedSide:
     delay: Seconds = Seconds(0)
     """Propagation delay, one-way, beside those of the member's link and of the server's link."""
 
+    def then(self, other: "SharedSide") -> "SharedSide":
+        """Return both directions one after the other: the lower rate, and the whole delay."""
+        rates = [rate for rate in (self.rate, other.rate) if rate is not None]
+        delay = round(self.delay + other.delay, 9)  # as people would add them, to the nanosecond
+        return SharedSide(min(rates, default=None), Seconds(delay))
+
 
 @dataclass(frozen=True)
 class SharedLink:
@@ -22,6 +28,10 @@ class SharedLink:
 
     up: SharedSide = field(default_factory=SharedSide)
     down: SharedSide = field(default_factory=SharedSide)
+
+    def then(self, other: "SharedLink") -> "SharedLink":
+        """Return the two one after the other, as packets of a device pass both."""
+        return SharedLink(self.up.then(other.up), self.down.then(other.down))
 
     def lengthen(self, link: Link) -> Link:
         """Return the `link` of a member with the bottleneck's delays added.

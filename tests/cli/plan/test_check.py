@@ -429,3 +429,30 @@ def test_compute_groups_are_shown(emulate: Emulate, tmp_path: Path, data: None) 
 def test_names_of_a_group_are_shortened() -> None:
     assert spans(["a-0", "a-1", "a-2", "b", "c-1", "c-2"]) == "a-0 … a-2, b, c-1, c-2"
     assert spans(["a-0", "a-2", "a-3", "a-4", "a"]) == "a-0, a-2 … a-4, a"
+
+
+NETWORK = (
+    "network={routers: [a, b, c], links: [{between: [a, b], up: {rate: 1mbit, delay: 2ms}}, "
+    "{between: [b, c], down: {delay: 9ms}}, {between: [c, a]}], attach: {'*': a}, server: c}"
+)
+
+
+def test_the_paths_through_a_network_are_shown(
+    emulate: Emulate, tmp_path: Path, data: None
+) -> None:
+    file = scenario(tmp_path)
+    out = emulate("check", file, "--set", NETWORK, "--on", "virtual").out
+    assert "a → c" in out and "and back" not in out
+    longer = NETWORK.replace("{between: [c, a]}", "{between: [c, a], down: {delay: 10ms}}")
+    result = emulate("check", file, "--set", longer, "--json", "--on", "virtual")
+    (path,) = result.json["paths"]
+    assert (path["up"], path["down"]) == (["a", "b", "c"], ["c", "a"])
+    assert path["shared"]["up"] == {"rate": 1e6, "delay": 0.002}
+    links = {link["name"]: len(link["devices"]) for link in result.json["network"]}
+    assert len(set(links.values())) == 1
+    out = emulate("check", file, "--set", longer, "--on", "virtual").out
+    assert "a → b → c, and back c → a" in " ".join(out.split())
+    assert (
+        "network: containers have gateways of bottlenecks"
+        in emulate("check", file, "--set", NETWORK).out
+    )

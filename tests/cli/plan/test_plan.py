@@ -202,3 +202,59 @@ def test_check_and_plan_say_which_trace_a_device_plays(emulate: Emulate, tmp_pat
         assert "home-0 home-0 3.0 s" in words and "home-1 2 of 2 3.0 s" in words
         found = emulate(command, file, "--json").json["availability"]
         assert found[0] == {"node": "home-0", "trace": "home-0", "start": 3.0}
+
+
+ROUTED = """\
+network:
+  routers: [core, east, west]
+  links:
+    - {between: [east, core], up: {rate: 3mbit}, down: {rate: 8mbit}}
+    - {between: [west, east], up: {rate: 1mbit}, down: {delay: 2ms}}
+  attach: {near: west, far: east}
+  server: core
+"""
+
+
+@pytest.fixture
+def routed(file: Path) -> Path:
+    text = file.read_text().replace(
+        "near, count: 2,", "near, count: 2, link: {up: {rate: 600kbit}},"
+    )
+    text = text.replace("{kind: pause, nodes: [far],", "{kind: partition, nodes: [west-east],")
+    file.write_text(text + ROUTED)
+    return file
+
+
+def test_a_plan_has_the_load_of_each_link(emulate: Emulate, routed: Path) -> None:
+    """Both near devices send 500 kbit over the narrow link, and the far device has the rest."""
+    lines = [line.split() for line in emulate("plan", routed).out.splitlines()]
+    assert ["east-core", "up", "3mbit", "3mbit", "100%"] in lines
+    assert ["west-east", "up", "1mbit", "1mbit", "100%"] in lines
+    assert ["east-core", "down", "8mbit", "8mbit", "100%"] in lines
+    result = emulate("plan", routed, "--json", "--set", "network.links[1].up.rate=2mbit").json
+    loads = {
+        (each["link"], each["way"]): (each["rate"], each["load"]) for each in result["network"]
+    }
+    assert loads["west-east", "up"] == (2e6, pytest.approx(1.2e6))
+    assert loads["west-east", "down"] == (None, None)
+    assert {fault["node"] for fault in result["faults"]} == {"far", "near-0", "near-1"}
+
+
+@pytest.mark.slow
+def test_a_network_is_drawn(
+    emulate: Emulate, routed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures, figure = kept(monkeypatch), tmp_path / "network.png"
+    result = emulate("plan", routed, "--network", figure)
+    assert result.out.endswith(f"figure: {figure}\n")
+    graph, _ = figures["network.png"].axes
+    texts = {text.get_text() for text in graph.texts}
+    assert texts == {"core · server", "east · 1", "west · 2", "100%"}
+
+
+def test_a_scenario_without_a_network_has_none_to_draw(
+    emulate: Emulate, file: Path, tmp_path: Path
+) -> None:
+    result = emulate("plan", file, "--network", tmp_path / "network.png")
+    assert result.code == 2 and "planned has no network" in result.err
+    assert "network" not in emulate("plan", file, "--json").json

@@ -59,7 +59,12 @@ def _ends_as_it_says(
     assert reason in ("time", "updates", "failed", "diverged")
     whats = [record["what"] for record in records]
     if summary["runtime"] == "virtual":  # containers report until they are removed
-        assert {*whats[whats.index("stop") + 1 :]} <= {"traffic", "iteration", "unsent"}
+        assert {*whats[whats.index("stop") + 1 :]} <= {
+            "traffic",
+            "background",
+            "iteration",
+            "unsent",
+        }
     else:
         assert "update" not in whats[whats.index("stop") + 1 :]
     assert stop.time is not None

@@ -52,7 +52,63 @@ def scenario(seed: int) -> str:
     virtual["tcp"] = dice.random() < 0.8
     if _may_have_shards(drawn) and dice.random() < 0.5:
         drawn["server"]["shards"] = dice.choice([2, 3])
+    if "shards" not in drawn["server"]:
+        _add_network(drawn, Random(f"network/{seed}"))
+    _add_background(drawn, Random(f"background/{seed}"))
     return "\n".join(f"{key}: {json.dumps(value)}" for key, value in drawn.items()) + "\n"
+
+
+def _add_network(drawn: dict[str, Any], dice: Random) -> None:
+    """Add in some cases a ring of routers with a link across, and faults of its links."""
+    if dice.random() < 0.6:
+        return
+    routers = [f"r{number}" for number in range(dice.randint(2, 6))]
+    pairs = [[routers[place - 1], router] for place, router in enumerate(routers)][
+        len(routers) < 3 :
+    ]
+    if len(routers) > 3:
+        pairs.append(["r0", "r2"])
+    links = [
+        {"name": f"l{n}", "between": pair, "up": _shared(dice), "down": _shared(dice)}
+        for n, pair in enumerate(pairs)
+    ]
+    drawn["network"] = {"routers": routers, "links": links, "server": dice.choice(routers)}
+    if dice.random() < 0.5:
+        attached = {group["name"]: dice.choice(routers) for group in drawn["devices"]}
+        drawn["network"]["attach"] = attached
+    # no loss can come on top of that of a model with four states
+    loss = {} if '"state"' in json.dumps(drawn["devices"]) else {"loss": "1%"}
+    faults = (
+        {"kind": "partition", "nodes": ["l0"], "at": "1s", "lasts": "500ms"},
+        {"kind": "degrade", "nodes": ["l0"], "at": "1s", "lasts": "2s", "rate": "30%", **loss},
+        {"kind": "degrade", "nodes": ["l0", "a"], "at": "2s", "lasts": "1s", "delay": "50ms"},
+    )
+    drawn["faults"] = [*drawn.get("faults", ()), dice.choice(faults)]
+
+
+def _add_background(drawn: dict[str, Any], dice: Random) -> None:
+    """Add in some cases background traffic to groups, bottlenecks and links of the network."""
+    queues = [*drawn["devices"], *drawn.get("bottlenecks", ())]
+    queues += drawn.get("network", {}).get("links", ())
+    if "shards" in drawn["server"] or dice.random() < 0.5:
+        return
+    for queue in queues:
+        if dice.random() < 0.5:
+            sides = {
+                way: _stream(dice) for way in dice.choice([("up",), ("down",), ("up", "down")])
+            }
+            queue["background"] = {**sides, "kind": dice.choice(["udp", "tcp"])}
+
+
+def _stream(dice: Random) -> dict[str, Any]:
+    rate = {"rate": _rate(dice, 2e4)}
+    laws: tuple[dict[str, Any], ...] = (
+        {"law": "constant", **rate},
+        {"law": "poisson", "size": dice.choice(["1514B", "64KiB"]), **rate},
+        {"law": "on-off", "on": "1s", "off": {"exponential": "500ms"}, **rate},
+        {"law": "trace", "trace": _trace(dice)},
+    )
+    return dice.choice(laws)
 
 
 def _may_have_shards(drawn: dict[str, Any]) -> bool:

@@ -27,6 +27,8 @@ class Figure:
 FILES = {
     "line.csv": LINE,
     "on.csv": "0,on\n10,off\n20,end\n",
+    "net.graphml": '<graphml><graph edgedefault="undirected"><node id="x"/><node id="y"/>'
+    '<edge source="x" target="y"/></graph></graphml>',
     "owners.txt": "a\nb\n" * 800,
     "table.csv": ",".join([*map(str, range(64)), "label"])
     + "".join(f"\n{'0.5,' * 64}{number % 10}" for number in range(20)),
@@ -58,6 +60,7 @@ KEYS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "PlayedTrace.files": ("devices[0].link.up.trace.files", "./bw/*.csv", {}),
     "PlayedTrace.files of a folder": ("devices[0].link.up.trace", "{files: bw}", {}),
     "PlayedTrace.files in a list": ("devices[0].link.up.trace.files", "[line.csv, bw/1.csv]", {}),
+    "BackgroundSide.trace": ("devices[0].background.up", "{law: trace, trace: ./line.csv}", {}),
     "AimedAvailability.trace": ("faults[0].trace", "./on.csv", AVAILABLE),
     "AimedAvailability.trace as a name": ("faults[0].trace", "on.csv", AVAILABLE),
     "RecurringAvailability.trace": ("devices[0].failures", "[./nights.yaml]", {}),
@@ -93,6 +96,7 @@ KEYS: dict[str, tuple[str, str, dict[str, Any]]] = {
     },
     "TrainingSection.schedule": ("training.schedule", "{kind: own.py:Schedule}", {}),
     "Class in a file.kind": ("faults", "[{kind: ./own.py:Fault, nodes: all, at: 1s}]", {}),
+    "NetworkSection.file": ("network", "{file: ./net.graphml, attach: {a: x}}", {}),
     "ReportSection.figures": ("report.figures", "[./own.py:Figure]", {}),
 }
 """For each key that names a file: its place, a value, and the keys around it."""

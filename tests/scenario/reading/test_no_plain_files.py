@@ -16,7 +16,7 @@ from emulator.scenario.reading.training_checks import _check_loss
 from tests.fakes.endless_files import MAKERS, limited
 from tests.scenario.reading.file_keys import BASE, KEYS, put
 
-_FILE = re.compile(r"[\w./]+\.(?:csv|txt|yaml|npz|py)")
+_FILE = re.compile(r"[\w./]+\.(?:csv|txt|graphml|yaml|npz|py)")
 _INSIDE = {"RecurringAvailability.trace": "on.csv", "RecurringDegrade.link": "slower.yaml"}
 """Files that the file of the key names."""
 _IN_FOLDER = ("PlayedTrace.files", "PlayedTrace.files of a folder")

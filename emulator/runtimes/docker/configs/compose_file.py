@@ -106,6 +106,16 @@ def _check(scenario: Scenario) -> None:
         reasons.append(
             "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
         )
+    queues = (*scenario.devices, *scenario.bottlenecks)
+    if any(each.background for each in queues):
+        reasons.append(
+            "background: docker-compose.yml has no senders beside the devices: play the scenario "
+            "with --on virtual"
+        )
+    if scenario.network:
+        reasons.append(
+            "network: docker-compose.yml has no routers: play the scenario with --on virtual"
+        )
     if scenario.server.shards > 1:
         reasons.append(
             "server.shards: docker-compose.yml has one server: play the scenario with `emulate run`"

@@ -5,6 +5,7 @@ Batteries switch devices off and on as faults do.
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Protocol
 
 from ....log.lines import RunLog, microseconds
 from ....log.records import made
@@ -57,6 +58,12 @@ def overlapped(action: Action, planned: float, now: float) -> OverlapRecord:
     return OverlapRecord(now, action.node, action.fault, action.verb, None, planned)
 
 
+class CutOthers(Protocol):
+    """Cuts the background traffic beside a device, or with `cut` False lets it pass again."""
+
+    def __call__(self, device: str, *, cut: bool) -> None: ...
+
+
 class DevicePowers:
     """Does the verbs to a device; `faults` counts the faults in force on the device."""
 
@@ -66,8 +73,11 @@ class DevicePowers:
         channel: Channel,
         boot: Callable[[VirtualDevice], None],
         memory: DeviceMemory,
+        cut_others: CutOthers,
     ) -> None:
-        """`boot` begins to boot a device; at the end of the boot the worker runs."""
+        """`boot` begins to boot a device; at the end of the boot the worker runs. `cut_others` cuts
+        the background traffic beside a device, or lets it pass again."""
+        self._cut_others = cut_others
         self._device, self._channel, self._boot, self._memory = device, channel, boot, memory
         self._share = 0.0  # of the memory limit, which a fault takes
         self.starved = False  # whether the worker was killed for want of memory, until `release`
@@ -131,11 +141,13 @@ class DevicePowers:
 
     def sever(self) -> None:
         """Cut the device off; a device that is down is cut off by `start`."""
+        self._cut_others(self._device.name, cut=True)
         if not self._powerless:
             self._channel.sever(self._device)
 
     def mend(self) -> None:
         """Let messages pass again; a device that is down has no connection to mend."""
+        self._cut_others(self._device.name, cut=False)
         if not self._powerless:
             self._channel.mend(self._device)
 

@@ -2,23 +2,28 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import chain
 from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
 from .... import chance
 from ....scenario import Group, Scenario
 from ....scenario.sections.run_sections import USUAL, Congestion
-from ....scenario.timeline.link_changes import reshaped_links, start_draw
+from ....scenario.timeline.link_changes import (
+    changed_network_links,
+    reshaped_links,
+    start_draw,
+)
 from ....world.links.delay_draws import jitters
 from ....world.links.link import FRAME, Link
 from ....world.links.link_course import link_at, link_course
 from ....world.links.reshaping import reshaped
-from ....world.verbs import Setting
+from ....world.verbs import Action, Setting
 from ..clock import Heap
 from .bbr import Bbr
 from .link_group import LinkGroup
 from .shard_links import ShardLinks
-from .shared_rates import SharedRates
+from .shared_rates import NetworkLinks, SharedRates
 from .tcp import ACK, MOST_ACKS, Reno, Tcp
 from .transmission import LinkConstants
 
@@ -47,13 +52,15 @@ class GroupLinks:
         acknowledged: float,
         link: Link | None = None,
         constants: Callable[[int, Link, Direction], LinkConstants | None] | None = None,
+        access: Callable[[int, Link], None] | None = None,
     ) -> None:
         """`acknowledged`: bytes of TCP's acknowledgements per byte of a message.
 
         `link` is the devices' own link as `up` and `down` have it; `constants` returns those of a
-        device with another link, or None for those of the group. None: no link changes.
+        device with another link, or None for those of the group. None: no link changes. `access` is
+        told each new link of a device that shares the link with background traffic.
         """
-        self.up, self.down = up, down
+        self.up, self.down, self._access = up, down, access
         self._acknowledged, self._link, self._constants = acknowledged, link or Link(), constants
         self._own: dict[int, Link] = {}  # of devices with a link that changes by itself
         self._settings: dict[int, Setting] = {}  # of devices that a fault reshapes
@@ -81,10 +88,17 @@ class GroupLinks:
         self._own[number] = link
         self._reshape(number)
 
+    def find_network_changed(self, number: int) -> None:
+        """Take up the delay and the loss of the links behind the device's own, which have
+        changed."""
+        self._reshape(number)
+
     def _reshape(self, number: int) -> None:
         if self._constants is None:
             return
         link = reshaped(self._own.get(number, self._link), self._settings.get(number))
+        if self._access is not None:
+            self._access(number, link)
         for group, direction in ((self.up, UP), (self.down, DOWN)):
             group.reshape(number, self._constants(number, link, direction))
 
@@ -122,14 +136,22 @@ class GroupLinks:
         return InterfaceBytes(round(rx), round(tx))
 
 
-def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
-    """Return the links of the groups of devices, in the scenario's order."""
+def build_links(
+    clock: Heap, scenario: Scenario, network: NetworkLinks | None = None
+) -> list[GroupLinks]:
+    """Return the links of the groups of devices, in the scenario's order.
+
+    `network` has the links that devices share; the scenario's own by default.
+    """
     server, acknowledged = scenario.server.link, acknowledgements(scenario)
+    network = network or NetworkLinks(clock, scenario)
     shared: dict[Direction, SharedRates] = {
-        UP: SharedRates(clock, scenario, UP, server.down),
-        DOWN: SharedRates(clock, scenario, DOWN, server.up),
+        UP: SharedRates(clock, scenario, UP, server.down, network),
+        DOWN: SharedRates(clock, scenario, DOWN, server.up, network),
     }
-    tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
+    tcp, behind = scenario.virtual.tcp, scenario.behind_links
+    changed = (behind[link] for link in changed_network_links(scenario))
+    changing = frozenset(chain(reshaped_links(scenario), *changed))
     control = scenario.tcp.congestion if scenario.tcp else USUAL
 
     def one_way(group: Group, direction: Direction) -> LinkGroup | ShardLinks:
@@ -153,21 +175,28 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     def constants(
         group: Group, base: Link, number: int, link: Link, direction: Direction
     ) -> LinkConstants | None:
-        own = scenario.bottleneck_of.get(group.names[number])
-        if own is not None:
-            return constants_of(own.shared.alone(link), direction)
+        ahead = network.ahead(group.names[number])
+        if ahead is not None:
+            lossy = reshaped(link, {"loss": ahead.loss}) if ahead.loss else link
+            return constants_of(ahead.shared.alone(lossy), direction)
         return None if link == base else constants_of(link, direction)
 
     links = []
     for group in scenario.devices:
         base = link_at(group.link)
         sides = one_way(group, UP), one_way(group, DOWN)
-        made = GroupLinks(*sides, acknowledged, base, partial(constants, group, base))
-        for number, name in enumerate(group.names) if scenario.bottlenecks else ():
-            if name in scenario.bottleneck_of:
+        shares = group.background is not None
+        access = partial(_change_access, network, group.names) if shares else None
+        made = GroupLinks(*sides, acknowledged, base, partial(constants, group, base), access)
+        for number, name in enumerate(group.names) if scenario.shared_of else ():
+            if name in scenario.shared_of:
                 made.reshape(number, None)
         links.append(made)
     return links
+
+
+def _change_access(network: NetworkLinks, names: Sequence[str], number: int, link: Link) -> None:
+    network.change_access(names[number], link)
 
 
 def acknowledgements(scenario: Scenario) -> float:
@@ -214,6 +243,32 @@ def _kept(made: Callable[[int], Random]) -> Callable[[int], Random]:
         return generators[number]
 
     return generator
+
+
+class NetworkFaults:
+    """Changes links of the network, and what the devices behind them find of these."""
+
+    def __init__(
+        self, scenario: Scenario, network: NetworkLinks, links: Sequence[GroupLinks]
+    ) -> None:
+        """`links` has an item per group of devices, as `build_links` makes them on `network`."""
+        self._network, self._behind = network, scenario.behind_links
+        self._links = {
+            name: (own, number)
+            for group, own in zip(scenario.devices, links, strict=True)
+            for number, name in enumerate(group.names if self._behind else ())
+        }
+
+    def __contains__(self, node: str) -> bool:
+        """Whether `node` is a link of the network."""
+        return node in self._behind
+
+    def perform(self, action: Action) -> None:
+        """Do an action of the verb `reshape` to a link."""
+        self._network.reshape(action.node, action.setting if action.begins else None)
+        for device in self._behind[action.node]:
+            own, number = self._links[device]
+            own.find_network_changed(number)
 
 
 class LinkPlayer:

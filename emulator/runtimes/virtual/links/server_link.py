@@ -24,7 +24,7 @@ class Flow(Protocol):
         """Go on after the last bit has passed."""
 
 
-class _Class:
+class FlowClass:
     """The flows with the same own rate."""
 
     __slots__ = ("flows", "own_rate", "queue", "rate", "served", "since")
@@ -59,8 +59,10 @@ class ServerLink:
     def __init__(self, clock: Heap, rate: float) -> None:
         """`rate` is in bits of frames a second."""
         self._clock, self._rate = clock, rate
-        self._classes: dict[float, _Class] = {}  # by own rate; kept when empty
-        self._busy: list[_Class] = []  # the classes that have flows, in ascending order of own rate
+        self._classes: dict[float, FlowClass] = {}  # by own rate; kept when empty
+        self._busy: list[
+            FlowClass
+        ] = []  # the classes that have flows, in ascending order of own rate
         self._flows = 0  # the number of flows in all classes
         self._joined = 0  # tickets given out
         self._planned = math.inf  # time of the earliest look that is planned
@@ -69,7 +71,7 @@ class ServerLink:
         """Begin `flow` of `bits` bits. Alone it could have the rate `own_rate` or math.inf."""
         now, members = self._clock.now, self._classes.get(own_rate)
         if members is None:
-            members = self._classes[own_rate] = _Class(own_rate)
+            members = self._classes[own_rate] = FlowClass(own_rate)
         if members.flows:
             members.advance(now)
         else:
@@ -102,7 +104,7 @@ class ServerLink:
         """Return the rate of a flow that alone could have `own_rate`; such a flow must be here."""
         return self._classes[own_rate].rate
 
-    def _take(self, members: _Class, flow: Flow) -> float:
+    def _take(self, members: FlowClass, flow: Flow) -> float:
         """Remove `flow`; return the value of `served` at the end of the flow."""
         end = members.flows.pop(flow)
         self._flows -= 1
@@ -155,5 +157,5 @@ class ServerLink:
             flow.through()
 
 
-def _own_rate(members: _Class) -> float:
+def _own_rate(members: FlowClass) -> float:
     return members.own_rate

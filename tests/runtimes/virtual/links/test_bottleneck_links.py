@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock import Heap
-from emulator.runtimes.virtual.links.bottleneck_link import BottleneckLink, ServerShare
+from emulator.runtimes.virtual.links.link_path import LinkPath, RatedLink
 from emulator.runtimes.virtual.links.network import build_links
 from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.runtimes.virtual.links.shared_rates import MemberLinks
@@ -22,6 +22,7 @@ from emulator.units import Rate, Seconds
 from emulator.world.links.bottleneck import SharedLink, SharedSide
 from emulator.world.links.link import FRAME, Link, Side
 from tests.fakes.small_scenario import small
+from tests.fakes.virtual.progressive_filling import progressively_filled
 from tests.fakes.virtual_world import SCENARIO, played
 
 SERVER = "server: {link: {down: {rate: 1mbit}}}"
@@ -60,9 +61,9 @@ class Tree:
     heap: Heap = field(default_factory=Heap)
 
     def __post_init__(self) -> None:
-        share = ServerShare(self.server)
-        rest = BottleneckLink(self.heap, math.inf, share)
-        made = [BottleneckLink(self.heap, rate, share) for rate in self.rates]
+        server = [] if self.server == math.inf else [RatedLink(self.server)]
+        rest = LinkPath(self.heap, server)
+        made = [LinkPath(self.heap, [RatedLink(rate), *server]) for rate in self.rates]
         own = {number: made[number % 3] for number in range(99) if number % 3 < 2}
         self.links: Any = MemberLinks(own, rest)
 
@@ -123,31 +124,14 @@ def test_no_flow_could_be_faster_unless_a_smaller_one_became_slower(
     assert at_limit == set(range(len(bound)))
 
 
-def filled(flows: Sequence[Flow], tree: Tree) -> list[float]:
-    """Return max-min shares by definition: raise all flows alike, freeze those at a full limit."""
-    shares, growing = [0.0] * len(flows), set(range(len(flows)))
-    while growing:
-        rooms = [
-            ((rate - sum(shares[i] for i in sharing)) / len(growing & {*sharing}), sharing)
-            for rate, sharing in limits(flows, tree)
-            if growing & {*sharing}
-        ]
-        step = min(room for room, _ in rooms)
-        for index in growing:
-            shares[index] += step
-        for room, sharing in rooms:
-            if room <= step * (1 + 1e-12):
-                growing -= {*sharing}
-    return shares
-
-
 def ends(flows: Sequence[Flow], tree: Tree) -> list[float]:
     """Return when each flow is through, by going from event to event and sharing anew at each."""
     now, left, ended = 0.0, [flow.size for flow in flows], [math.nan] * len(flows)
     waiting = set(range(len(flows)))
     while waiting:
         active = [index for index in sorted(waiting) if flows[index].begins <= now]
-        rates = filled([flows[index] for index in active], tree)
+        sharing = [flows[index] for index in active]
+        rates = progressively_filled(len(sharing), limits(sharing, tree))
         ending = {i: now + left[i] / rate for i, rate in zip(active, rates, strict=True)}
         begins = [flows[index].begins for index in waiting if flows[index].begins > now]
         then = min([*ending.values(), *begins])
@@ -214,9 +198,7 @@ class Street:
 
     def __post_init__(self) -> None:
         self.heap = Heap()
-        there, self.back = (
-            BottleneckLink(self.heap, rate, ServerShare(math.inf)) for rate in (self.down, self.up)
-        )
+        there, self.back = (LinkPath(self.heap, [RatedLink(rate)]) for rate in (self.down, self.up))
         links: Any = MemberLinks({0: there}, there, {0: self.back}, ACK / FRAME)
         self.links = links
         self.message = Flow(self.heap, 0, 1e6, math.inf)

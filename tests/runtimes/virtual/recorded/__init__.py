@@ -1,4 +1,4 @@
-"""Runs of the past: times and versions of six runs in virtual time, and the means to compare.
+"""Runs of the past: times and versions of seven runs in virtual time, and the means to compare.
 
 A recording has no gradient and no accuracy, since another processor rounds them otherwise; times
 are rounded to microseconds. `python -m tests.runtimes.virtual.recorded` records the runs anew, and
