@@ -43,8 +43,8 @@ from .training import (
     measures_in_virtual_time,
     readable_initial_model,
     relayed_messages,
+    shards_in_containers,
     trainable_model,
-    undurable_shards,
     unfit_optimizer,
     unguarded_quarantine,
 )
@@ -98,7 +98,7 @@ CHECKS: tuple[Check, ...] = (
     Check("platform", DOCKER, containers_here),
     Check("host", DOCKER, measures_in_virtual_time),
     Check("host", DOCKER, relayed_messages),
-    Check("host", DOCKER, undurable_shards),
+    Check("host", DOCKER, shards_in_containers),
     Check("host", DOCKER, missing_imports),
     Check("host", DOCKER, quotas),
     Check("host", DOCKER, link_bounds),

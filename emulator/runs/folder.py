@@ -11,6 +11,7 @@ from pathlib import Path
 from ..errors import EmulatorError, HostError, suggestion
 from ..machine import lock
 from ..machine.made_files import made_as
+from ..world.roles import shard_name
 
 RUNS = Path("runs")
 
@@ -45,6 +46,11 @@ class RunFolder:
     def server(self) -> Path:
         """The server's output folder during the run; removed when the run ends."""
         return self.path / "server"
+
+    def shard(self, number: int) -> Path:
+        """Return the output folder of a shard of the server: that of the first, which leads, is
+        `server` itself."""
+        return self.server / shard_name(number) if number else self.server
 
     @property
     def reports(self) -> Path:

@@ -3,6 +3,8 @@
 All that it does follows from its inputs: the messages of devices, and the orders of the leader.
 """
 
+from typing import Any
+
 from ...errors import WireError
 from ...plugins.stateful import Stateful
 from ..server.seen_pushes import SeenPushes
@@ -30,6 +32,11 @@ class ConnectedFollower(Stateful):
     def knows(self, message: Message) -> bool:
         """Return whether `message` repeats a part of an update: it is not to be heard again."""
         return self._seen is not None and self._seen.knows(message)
+
+    @property
+    def seen(self) -> dict[str, Any]:
+        """The last push of each device, as `SeenPushes.plain`."""
+        return {} if self._seen is None else self._seen.plain()
 
     def hear(self, node: str, message: Message) -> list[bytes]:
         """Take `message` of `node`; report it, or its refusal."""

@@ -20,6 +20,18 @@ def recovered_follower(output: Path, shard: ConnectedFollower) -> Journal:
 
     Raises ValueError for a state or an input that no follower has written.
     """
+    folder, number = StateFolder(output / FOLDER), restored(output, shard)
+    folder.discard_from(number)
+    journal = Journal(folder)
+    journal.open(number, due=bool(number))
+    return journal
+
+
+def restored(output: Path, shard: ConnectedFollower) -> int:
+    """Bring `shard` to its last state in the folder `output`; return the number of its next input.
+
+    The files stay as they are. Raises ValueError as `recovered_follower`.
+    """
     folder = StateFolder(output / FOLDER)
     saved, number = folder.newest(), 0
     if saved is not None:
@@ -28,10 +40,7 @@ def recovered_follower(output: Path, shard: ConnectedFollower) -> Journal:
     for record in folder.inputs(number):
         _take_again(shard, record)
         number += 1
-    folder.discard_from(number)
-    journal = Journal(folder)
-    journal.open(number, due=bool(number))
-    return journal
+    return number
 
 
 def _take_again(shard: ConnectedFollower, record: list[bytes]) -> None:

@@ -133,7 +133,8 @@ def _value(tree: Any, leaves: list[Any]) -> Any:
         case ["scattered", *parts]:
             return ScatteredGradient(values(parts))
         case ["reported", lengths, counted, *about]:
-            return UpdateSegment(*values(about), ReportedFrames.of(lengths, counted))
+            fields = dict(zip(_ABOUT, values(about), strict=True))
+            return UpdateSegment(**fields, frames=ReportedFrames.of(lengths, counted))
         case ["dict", *pairs]:
             return {_value(key, leaves): _value(value, leaves) for key, value in pairs}
         case ["message", *frames]:

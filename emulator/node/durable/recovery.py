@@ -98,16 +98,23 @@ class LastState(NamedTuple):
     """Version of the last update in `run.jsonl`; larger than the server's if the state is older."""
 
 
-def last_state(output: Path, plan: Plan, build: Callable[[RunLog], Lasting]) -> LastState:
+def last_state(
+    output: Path,
+    plan: Plan,
+    build: Callable[[RunLog], Lasting],
+    reports: LoggedReports | None = None,
+) -> LastState:
     """Return the server of a run with durability as its files in the folder `output` have it last.
 
-    The files stay as they are. `build` as in `recovered`. Raises ValueError, with the names of the
-    damaged files, if no state of the run can be read.
+    The files stay as they are. `build` and `reports` as in `recovered`. Raises ValueError, with the
+    names of the damaged files, if no state of the run can be read.
     """
     assert plan.durability is not None
     tail, folder = ReadTail(output / "run.jsonl"), StateFolder(output / FOLDER)
-    server = DurableServer(build(RunLog(tail)), folder, tail, plan.durability)
+    server = DurableServer(build(RunLog(tail)), folder, tail, plan.durability, reports)
     _restore(server, folder, tail, plan.durability)
+    if reports is not None:
+        reports.open(None)
     if server.server.zero is None:
         raise ValueError(
             f"{output / FOLDER}: no state and no inputs of the run can be read{damage(output)}"

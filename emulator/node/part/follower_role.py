@@ -65,7 +65,8 @@ class FollowingServer:
     def tick(self, now: float) -> Replies:
         """Do the leader's orders that have come; return the replies to devices."""
         if self._journal and self._journal.ready() and self._journal.due:
-            self._journal.save(self._journal.number, {}, self._shard.state())
+            facts = {"seen": self._shard.seen}
+            self._journal.save(self._journal.number, facts, self._shard.state())
         replies: Replies = []
         while not self.over and (told := self._link.told()) is not None:
             if self._shard.is_new(told):

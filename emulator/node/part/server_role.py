@@ -14,7 +14,7 @@ from ...core.assembly import cut_exchange
 from ...core.cut.activation_values import crossing_bytes
 from ...core.cut.cut_exchange import CutExchange
 from ...core.plan import Plan
-from ...core.server.parameter_server import Chore, Driver, ParameterServer
+from ...core.server.parameter_server import Chore, Driver
 from ...core.server.snapshot_exchange import Keep
 from ...core.sharding.connected_follower import ConnectedFollower
 from ...core.sharding.server_shards import LEADER
@@ -167,11 +167,9 @@ def build(
 ) -> Lasting:
     """Make the parameter server of `part`, on this process's `clock`; `keep` stores the versions
     that are measured after the run, and `reports` are those of the shards that it leads."""
-    if reports is not None:
-        driver = Driver(part.gathering, Heartbeat().interval, keep)
-        return assembly.leader(part.plan, log, clock.now(), driver, reports, _saved(part))
     initial = config.INITIAL if part.initial else None
-    return from_plan(part.plan, log, initial, config.GRAPH, part.gathering, clock, keep)
+    driven = part.gathering, clock, keep, reports
+    return from_plan(part.plan, log, initial, config.GRAPH, *driven)
 
 
 def from_plan(
@@ -182,14 +180,19 @@ def from_plan(
     gathering: float | None = None,
     clock: EmulatedClock = UNDILATED,
     keep: Keep | None = None,
-) -> ParameterServer:
+    reports: LoggedReports | None = None,
+) -> Lasting:
     """Make the parameter server of `plan`, which writes to `log`, as at the run's start.
 
     `initial`: file of the saved model that the run begins with, or None; `graph`: folder of the
-    exported model, read if the model is cut; `gathering` and `keep` as `Driver` has them.
+    exported model, read if the model is cut; `gathering` and `keep` as `Driver` has them; `reports`
+    as in `build`.
     """
     layout = models.find(plan.model).layout
     saved = None if initial is None else saved_model.read(initial, layout)
+    if reports is not None:
+        driver = Driver(gathering, Heartbeat().interval, keep)
+        return assembly.leader(plan, log, clock.now(), driver, reports, saved)
     state = assembly.parameters(plan, saved)
     cut = _cut_exchange(plan, saved, graph) if plan.worker.cut else None
     now = clock.now()  # behind the start of the learner, which takes seconds
