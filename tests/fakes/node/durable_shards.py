@@ -5,7 +5,7 @@ shards and push a part to each; they send pushes again over new connections.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +18,12 @@ from emulator import codecs
 from emulator.core import assembly
 from emulator.core.plan import Plan
 from emulator.core.server.parameter_server import Driver
+from emulator.core.server.staging import merged
 from emulator.core.sharding.connected_follower import ConnectedFollower
 from emulator.core.sharding.server_shards import LEADER, balanced_shards
 from emulator.core.wire.messages import Hello, ModelSegment, Pull, UpdateSegment
 from emulator.learning.models import MODELS
+from emulator.log.records import UpdateRecord
 from emulator.node.durable.durable_follower import recovered_follower
 from emulator.node.durable.logged_reports import LoggedReports
 from emulator.node.durable.recovery import recovered
@@ -295,3 +297,19 @@ def encoded(codec: Any, layout: Any, shards: Any, loss: float) -> dict[Any, Any]
         ).encode(whole[layout.place(segment)])
         for segment in reversed(shards.segments)
     }
+
+
+def model_of(plan: Plan, updates: Sequence[UpdateRecord]) -> Any:
+    """Return the model that `updates`, whose gradients are drawn by their losses, make one after
+    the other of the first model of `plan`, in one process."""
+    state, layout = assembly.parameters(plan), MODELS[plan.model].layout
+    shards, codec = balanced_shards(layout, plan.worker.shards), codecs.make(plan.worker.codec)
+    for update in updates:
+        parts = encoded(codec, layout, shards, update.loss)
+        decoded = [
+            (layout.place(segment), codec.decode(frames, layout.part(segment)))
+            for segment, frames in parts.items()
+        ]
+        pulled = update.version - 1 - update.staleness
+        state.apply([(merged(decoded), pulled)])
+    return state.snapshot()

@@ -2,22 +2,17 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from emulator import codecs, modulation, optimizers, plugins
-from emulator.core import assembly
 from emulator.core.plan import Durability, Plan, WorkerPlan
-from emulator.core.sharding.sharded_state import ShardedState
 from emulator.core.zmtp import Form
-from emulator.layout import Layout
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
 from emulator.node.durable import journal
 from emulator.synchronization import AnySynchronization, Asynchronous, Barrier, Softsync
 from emulator.units import Fraction
-from emulator.vectors import Gradient
-from tests.fakes.node.durable_shards import DurableShards, encoded
+from tests.fakes.node.durable_shards import DurableShards, model_of
 
 
 def plan_of(policy: AnySynchronization) -> Plan:
@@ -35,30 +30,6 @@ def plan_of(policy: AnySynchronization) -> Plan:
         modulation=plugins.plain(modulation.PerParameter()),
         optimizer=plugins.plain(optimizers.Momentum(momentum=0.5)),
         examples=dict.fromkeys("abcd", 20),
-    )
-
-
-def replayed(fleet: DurableShards, updates: list[UpdateRecord]) -> bytes:
-    """Return the model that `updates` make one after the other of the first model."""
-    state = assembly.parameters(fleet.plan)
-    assert isinstance(state, ShardedState)
-    for update in updates:
-        parts = encoded(fleet.codec, fleet.layout, fleet.shards, update.loss)
-        gradients = [
-            (segment, fleet.codec.decode(parts[segment], fleet.layout.part(segment)))
-            for segment in fleet.shards.segments
-        ]
-        pulled = update.version - 1 - update.staleness
-        state.apply([(joined(fleet.layout, gradients), pulled)])
-    return state.snapshot().tobytes()
-
-
-def joined(layout: Layout, gradients: list) -> Gradient:
-    starts = [np.uint32(layout.place(segment).start) for segment, _ in gradients]
-    own = [gradient for _, gradient in gradients]
-    return Gradient(
-        np.concatenate([gradient.values for gradient in own]),
-        np.concatenate([g.indices + start for g, start in zip(own, starts, strict=True)]),
     )
 
 
@@ -97,6 +68,6 @@ def test_shards_that_are_killed_lose_and_double_nothing(
     versions = {state._follower._parameters.version for state in fleet.states.values()}
     assert versions == {fleet.server.version} == {len(updates)}
     if isinstance(policy, Asynchronous):
-        assert fleet.server.model.snapshot().tobytes() == replayed(fleet, updates)
+        assert fleet.server.model.snapshot().tobytes() == model_of(fleet.plan, updates).tobytes()
     staged = sum(state._follower.staged for state in fleet.states.values())
     assert staged <= 2 * 2 * len(fleet.devices), "parts that no step will use stay"
