@@ -11,7 +11,6 @@ from pathlib import Path
 from ..errors import EmulatorError, HostError, suggestion
 from ..machine import lock
 from ..machine.made_files import made_as
-from ..world.roles import shard_name
 
 RUNS = Path("runs")
 
@@ -50,6 +49,8 @@ class RunFolder:
     def shard(self, number: int) -> Path:
         """Return the output folder of a shard of the server: that of the first, which leads, is
         `server` itself."""
+        from ..world.roles import shard_name  # late: the list of commands needs no faults
+
         return self.server / shard_name(number) if number else self.server
 
     @property

@@ -229,7 +229,8 @@ class FollowerChannel(Stateful):
         # what may not be on the leader's disk
         self._news_kept: deque[tuple[int, bytes]] = deque()
         self._results_kept: deque[tuple[int, bytes]] = deque()
-        # a report before the welcome would come before those that the leader lacks
+        # before the welcome, a report would come before those that the leader lacks, and an order
+        # may come before those that are lacking here
         self._welcomed = False
 
     def presence(self, life: int | None = None) -> bytes:
@@ -267,10 +268,11 @@ class FollowerChannel(Stateful):
         return []
 
     def is_new(self, told: Told) -> bool:
-        """Return whether `told` is an order that was not taken before."""
+        """Return whether `told` is an order that was not taken before. Before the leader's welcome
+        none is: earlier ones may be lost, and all are said again."""
         if isinstance(told, NumberedOrder):
-            assert told.number <= self._orders + 1
-            return told.number > self._orders
+            assert not self._welcomed or told.number <= self._orders + 1
+            return self._welcomed and told.number > self._orders
         return isinstance(told, LooseOrder)
 
     def take(self, told: Told) -> Order:

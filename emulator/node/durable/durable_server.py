@@ -4,7 +4,6 @@ Each input is in the log before the server takes it, so before any reply or reco
 The server may be the shard that leads others: their reports are inputs, too.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -275,14 +274,13 @@ class DurableServer:
 
     def _done(self, now: float, work: Callable[[], Replies]) -> Replies:
         """Do the `work` of an input; return its replies as the host's clock has their times."""
-        began, note = time.perf_counter(), self._tail.beside
-        self._tail.beside = None
+        note, self._tail.beside = self._tail.beside, None
         try:
-            replies = work()
+            with self.journal.work():
+                replies = work()
         finally:
             self._tail.beside = note
         self.now = now
-        self.journal.worked(time.perf_counter() - began)
         if not self.offset:
             return replies
         return [(node, _shifted(reply, self.offset)) for node, reply in replies]

@@ -6,8 +6,9 @@ the process waits for a copy of its arrays alone.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 from ...plugins.stateful import copied
@@ -56,9 +57,12 @@ class Journal:
         assert self._log is not None
         self._log.append(parts)
 
-    def worked(self, seconds: float) -> None:
-        """Take that an input took the process `seconds`."""
-        self._spent += seconds
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Count the time of the block, which takes an input."""
+        began = time.perf_counter()
+        yield
+        self._spent += time.perf_counter() - began
 
     @property
     def due(self) -> bool:

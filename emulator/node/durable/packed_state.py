@@ -133,8 +133,8 @@ def _value(tree: Any, leaves: list[Any]) -> Any:
         case ["scattered", *parts]:
             return ScatteredGradient(values(parts))
         case ["reported", lengths, counted, *about]:
-            fields = dict(zip(_ABOUT, values(about), strict=True))
-            return UpdateSegment(**fields, frames=ReportedFrames.of(lengths, counted))
+            told = dict(zip(_ABOUT, values(about), strict=True))
+            return UpdateSegment(**told, frames=ReportedFrames.of(lengths, counted))
         case ["dict", *pairs]:
             return {_value(key, leaves): _value(value, leaves) for key, value in pairs}
         case ["message", *frames]:

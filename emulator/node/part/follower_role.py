@@ -1,6 +1,6 @@
 """The part of a shard of the server that follows: its layers on a socket, led over another one."""
 
-import time
+from contextlib import AbstractContextManager, nullcontext
 
 from ...core.sharding.connected_follower import ConnectedFollower
 from ...core.sharding.follower import Follower
@@ -36,9 +36,8 @@ class FollowingServer:
             return []
         if self._journal:
             self._journal.append(input_log.received(now, message, node))
-        began = time.perf_counter()
-        report = self._shard.hear(node, message)
-        self._worked(began)
+        with self._work():
+            report = self._shard.hear(node, message)
         self._link.say(report)
         return []
 
@@ -78,15 +77,13 @@ class FollowingServer:
     def _obey(self, told: Told, now: float) -> Replies:
         if self._journal:
             self._journal.append(input_log.parts(input_log.Told(now), [encode(told)]))
-        began = time.perf_counter()
-        result, replies = self._shard.obey(told)
-        self._worked(began)
+        with self._work():
+            result, replies = self._shard.obey(told)
         self._link.say(result)
         return replies
 
-    def _worked(self, began: float) -> None:
-        if self._journal:
-            self._journal.worked(time.perf_counter() - began)
+    def _work(self) -> AbstractContextManager[None]:
+        return self._journal.work() if self._journal else nullcontext()
 
     def end(self, reason: str, now: float) -> Replies:
         """End at once: the run is being removed."""

@@ -21,7 +21,7 @@ from emulator.core.server.parameter_server import Driver
 from emulator.core.server.staging import merged
 from emulator.core.sharding.connected_follower import ConnectedFollower
 from emulator.core.sharding.server_shards import LEADER, balanced_shards
-from emulator.core.wire.messages import Hello, ModelSegment, Pull, UpdateSegment
+from emulator.core.wire.messages import Hello, ModelSegment, Pull, Request, UpdateSegment
 from emulator.learning.models import MODELS
 from emulator.log.records import UpdateRecord
 from emulator.node.durable.durable_follower import recovered_follower
@@ -178,7 +178,7 @@ class DurableShards:
         for shard in self.leaders:
             self._connect(shard)
         links = LeaderLinks(self.leaders, lambda: None)
-        links._ask_at = NoWait()  # type: ignore[assignment]
+        links._ask_at = NoWait()
         reports = LoggedReports(links)
         given = Driver(gathering=None)
         self.server, self.log = recovered(
@@ -254,7 +254,9 @@ class DurableShards:
         device.parts.clear()
         again = device.pushes if device.broken else []
         device.broken = False
-        for message in (*again, Pull(device.name, device.ticket, segments=self.shards.segments)):
+        pull = Pull(device.name, device.ticket, segments=self.shards.segments)
+        messages: list[Request] = [*again, pull]
+        for message in messages:
             for shard in self.shards.receivers(message):
                 device.outbox[shard].append(message)
 
@@ -305,6 +307,7 @@ def model_of(plan: Plan, updates: Sequence[UpdateRecord]) -> Any:
     state, layout = assembly.parameters(plan), MODELS[plan.model].layout
     shards, codec = balanced_shards(layout, plan.worker.shards), codecs.make(plan.worker.codec)
     for update in updates:
+        assert update.loss is not None
         parts = encoded(codec, layout, shards, update.loss)
         decoded = [
             (layout.place(segment), codec.decode(frames, layout.part(segment)))
