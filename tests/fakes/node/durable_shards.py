@@ -193,13 +193,22 @@ class DurableShards:
             self.journals[shard]._thread.shutdown()
         folder = self.output / str(shard)
         folder.mkdir(exist_ok=True)
-        state = ConnectedFollower(assembly.follower(self.plan, shard), durable=True)
+        state = self.follower(shard)
         self.journals[shard] = recovered_follower(folder, state)
         end = self.ends[shard] = QueueSocket(self._strike)
         self._connect(shard)
         link = FollowerLink(end, lambda: None)
         self.followers[shard] = FollowingServer(state, link, self.journals[shard])
         self.states[shard] = state
+
+    def follower(self, shard: int) -> ConnectedFollower:
+        """Return the follower `shard` as at the run's start."""
+        return ConnectedFollower(assembly.follower(self.plan, shard), durable=True)
+
+    def restart(self, shard: int) -> None:
+        """Kill `shard`, and let it come back."""
+        self._die(shard)
+        self._boot(shard)
 
     def _let_follow(self, shard: int) -> None:
         replies = self._in(shard, lambda: self.followers[shard].tick(self.now))

@@ -1,15 +1,21 @@
 """Shards that are killed at any moment: no acknowledged update is lost or doubled, anywhere."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from emulator import codecs, modulation, optimizers, plugins
+from emulator.core import assembly
 from emulator.core.plan import Durability, Plan, WorkerPlan
+from emulator.core.server.parameter_server import Driver
+from emulator.core.sharding.shard_channels import LostByDisk
 from emulator.core.zmtp import Form
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
 from emulator.node.durable import journal
+from emulator.node.durable.recovery import last_state
+from emulator.node.durable.shards_on_disk import reports_of
 from emulator.synchronization import AnySynchronization, Asynchronous, Barrier, Softsync
 from emulator.units import Fraction
 from tests.fakes.node.durable_shards import DurableShards, model_of
@@ -71,3 +77,57 @@ def test_shards_that_are_killed_lose_and_double_nothing(
         assert fleet.server.model.snapshot().tobytes() == model_of(fleet.plan, updates).tobytes()
     staged = sum(state._follower.staged for state in fleet.states.values())
     assert staged <= 2 * 2 * len(fleet.devices), "parts that no step will use stay"
+
+
+def played(output: Path, steps: int = 400) -> DurableShards:
+    fleet = DurableShards(plan_of(Asynchronous()), output, seed=5, kills=0.0)
+    fleet.begin()
+    for _ in range(steps):
+        fleet.step()
+    return fleet
+
+
+@pytest.mark.parametrize("replay", [0.0, 1e9], ids=["with states", "without states"])
+def test_the_files_of_all_shards_give_the_model(
+    replay: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "REPLAY", replay)
+    fleet = played(tmp_path)
+    for each in (fleet.server.journal, *fleet.journals.values()):
+        each.finish()
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    reports = reports_of(
+        {
+            number: (tmp_path / str(number), fleet.follower(number))
+            for number in range(1, len(fleet.shards))
+        }
+    )
+    given = Driver(gathering=None)
+    read = last_state(
+        tmp_path,
+        fleet.plan,
+        lambda log: assembly.leader(fleet.plan, log, 0.0, given, reports),
+        reports,
+    )
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert (read.server.version, read.lines) == (fleet.server.version, [])
+    assert read.server.version == read.logged > 20
+    model = fleet.server.model.snapshot()
+    assert read.server.model.snapshot().tobytes() == model.tobytes()
+
+
+@pytest.mark.parametrize("shard", [0, 1])
+def test_shards_of_which_one_has_lost_inputs_do_not_go_on(shard: int, tmp_path: Path) -> None:
+    """As after a loss of power: each disk keeps what it has written."""
+    fleet = played(tmp_path)
+    folder = tmp_path / str(shard) if shard else tmp_path
+    (inputs,) = (folder / "durable").glob("inputs-*.log")
+    os.truncate(inputs, inputs.stat().st_size * 3 // 4)
+    whose = "shard 2" if shard else "the leader"
+    with pytest.raises(
+        LostByDisk, match=f"the disk has lost inputs of {whose}: it knows orders up"
+    ):
+        for number in (shard, *range(len(fleet.shards))):
+            fleet.restart(number)
+        for _ in range(100):
+            fleet.step()
