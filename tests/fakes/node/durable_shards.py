@@ -76,6 +76,9 @@ class ShardedDevice:
     last: float | None = None
     """Loss of the last push."""
     acknowledged: list[float] = field(default_factory=list)
+    incarnation: int = 0
+    greeted: bool = True
+    """Whether a model came in this incarnation."""
     outbox: dict[int, "deque[Any]"] = field(default_factory=dict)
 
 
@@ -247,9 +250,27 @@ class DurableShards:
             self._let_follow(self.dice.choice([*self.followers]))
         else:
             self._take(self._in(LEADER, lambda: self.server.tick(self.now)))
+        if self.dice.random() < 0.01:
+            self._reboot(self.dice.choice([*self.devices.values()]))
         for device in self.devices.values():
             if device.broken:
                 self._pull(device)  # over its new connections
+
+    def _reboot(self, device: ShardedDevice) -> None:
+        """Let `device` lose all that it has not sent, perhaps some parts of a push."""
+        device.incarnation, device.greeted = device.incarnation + 1, False
+        device.ticket = device.incarnation << 32
+        device.pushes, device.last = [], None
+        for queue in device.outbox.values():
+            queue.clear()
+        device.outbox[LEADER].append(Hello(device.name, device.incarnation))
+        self._pull(device)
+
+    def look_around(self) -> None:
+        """Let all shards take what they were told."""
+        self._take(self._in(LEADER, lambda: self.server.tick(self.now)))
+        for shard in self.followers:
+            self._let_follow(shard)
 
     def _tell_leader(self, message: Any) -> None:
         self._take(self._in(LEADER, lambda: self.server.handle(message.node, message, self.now)))
@@ -261,7 +282,9 @@ class DurableShards:
     def _pull(self, device: ShardedDevice) -> None:
         device.ticket += 1
         device.parts.clear()
-        again = device.pushes if device.broken else []
+        again: list[Request] = [*device.pushes] if device.broken else []
+        if device.broken and not device.greeted:  # nobody knows whether the hello has come
+            again.insert(0, Hello(device.name, device.incarnation))
         device.broken = False
         pull = Pull(device.name, device.ticket, segments=self.shards.segments)
         messages: list[Request] = [*again, pull]
@@ -274,7 +297,7 @@ class DurableShards:
         if not isinstance(reply, ModelSegment) or reply.ticket != device.ticket or device.broken:
             return
         device.parts[reply.segment] = reply
-        device.pushes = []
+        device.pushes, device.greeted = [], True
         if len(device.parts) < len(self.shards):
             return
         assert len({part.version for part in device.parts.values()}) == 1

@@ -9,9 +9,10 @@ from emulator import codecs, modulation, optimizers, plugins
 from emulator.core import assembly
 from emulator.core.plan import Durability, Plan, WorkerPlan
 from emulator.core.server.parameter_server import Driver
+from emulator.core.sharding.leader import Leader
 from emulator.core.sharding.shard_channels import LostByDisk
 from emulator.core.zmtp import Form
-from emulator.log.lines import read
+from emulator.log.lines import RunLog, read
 from emulator.log.records import RecoveredRecord, UpdateRecord
 from emulator.node.durable import journal
 from emulator.node.durable.recovery import last_state
@@ -39,9 +40,10 @@ def plan_of(policy: AnySynchronization) -> Plan:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replay", [0.0, 1e9], ids=["with states", "without states"])
 @pytest.mark.parametrize("policy", [Asynchronous(), Barrier(), Softsync(splits=2)], ids=str)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_shards_that_are_killed_lose_and_double_nothing(
     policy: AnySynchronization,
     replay: float,
@@ -75,8 +77,11 @@ def test_shards_that_are_killed_lose_and_double_nothing(
     assert versions == {fleet.server.version} == {len(updates)}
     if isinstance(policy, Asynchronous):
         assert fleet.server.model.snapshot().tobytes() == model_of(fleet.plan, updates).tobytes()
-    staged = sum(state._follower.staged for state in fleet.states.values())
-    assert staged <= 2 * 2 * len(fleet.devices), "parts that no step will use stay"
+    for _ in range(3):  # the last news, and orders to drop parts
+        fleet.look_around()
+    held = fleet.server.server._followers._held
+    for shard, state in fleet.states.items():
+        assert {*state._follower._staged} == {*held[shard]}, "parts that no step will use stay"
 
 
 def played(output: Path, steps: int = 400) -> DurableShards:
@@ -103,12 +108,11 @@ def test_the_files_of_all_shards_give_the_model(
         }
     )
     given = Driver(gathering=None)
-    read = last_state(
-        tmp_path,
-        fleet.plan,
-        lambda log: assembly.leader(fleet.plan, log, 0.0, given, reports),
-        reports,
-    )
+
+    def build(log: RunLog) -> Leader:
+        return assembly.leader(fleet.plan, log, 0.0, given, reports)
+
+    read = last_state(tmp_path, fleet.plan, build, reports)
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert (read.server.version, read.lines) == (fleet.server.version, [])
     assert read.server.version == read.logged > 20
@@ -123,10 +127,8 @@ def test_shards_of_which_one_has_lost_inputs_do_not_go_on(shard: int, tmp_path: 
     folder = tmp_path / str(shard) if shard else tmp_path
     (inputs,) = (folder / "durable").glob("inputs-*.log")
     os.truncate(inputs, inputs.stat().st_size * 3 // 4)
-    whose = "shard 2" if shard else "the leader"
-    with pytest.raises(
-        LostByDisk, match=f"the disk has lost inputs of {whose}: it knows orders up"
-    ):
+    words = f"has lost inputs of {'shard 2' if shard else 'the leader'}: it knows orders up"
+    with pytest.raises(LostByDisk, match=words):
         for number in (shard, *range(len(fleet.shards))):
             fleet.restart(number)
         for _ in range(100):
