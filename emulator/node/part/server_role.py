@@ -43,6 +43,7 @@ from .server_chores import HELLOS, Checkpoints, ConductorsHello, Roll, save
 WHOLE = schedules.plain(schedules.Sequential())
 """The schedule with which models and updates travel whole."""
 
+_MODEL = "model.npz"
 SLACK = 65536
 """Bytes by which the largest honest frame may exceed the dense model, or the activations."""
 
@@ -131,6 +132,8 @@ def _lead(
             resumed = Resumed(part.resumes, part.resumed_at)
             server, log = recovered(output, part.plan, made, resumed, clock, reports)
             opened.callback(server.close)
+        # a leader that died behind its last write: the others have ended, and tell it no model
+        written = server.over and (output / _MODEL).is_file()
         holds = _holds(part)
         checkpoints = None
         if part.plan.checkpoint is not None:
@@ -152,7 +155,8 @@ def _lead(
             )
             if checkpoints:
                 checkpoints.finish()
-            save(output / "model.npz", server.model, server.whole)
+            if not written:
+                save(output / _MODEL, server.model, server.whole)
             if links:
                 links.end()
             router.close(linger=2.0)

@@ -92,6 +92,7 @@ def played(output: Path, steps: int = 400) -> DurableShards:
     return fleet
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replay", [0.0, 1e9], ids=["with states", "without states"])
 def test_the_files_of_all_shards_give_the_model(
     replay: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -120,6 +121,7 @@ def test_the_files_of_all_shards_give_the_model(
     assert read.server.model.snapshot().tobytes() == model.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shard", [0, 1])
 def test_shards_of_which_one_has_lost_inputs_do_not_go_on(shard: int, tmp_path: Path) -> None:
     """As after a loss of power: each disk keeps what it has written."""
