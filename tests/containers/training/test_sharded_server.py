@@ -78,17 +78,19 @@ def goes_through_versions(run, name="update"):
     assert [record["version"] for record in updates] == [*range(1, len(updates) + 1)]
     assert not any(record["lost"] for record in run.said("recovered"))
     assert np.load(run.folder / "model.npz")["version"] == len(updates)
-    assert run.said("refused") == []
 
 
+FAR = "{rate: 20mbit, delay: 10ms}"
+"""A side of a link on which a round takes at least 40 ms."""
 DURABLE = ALIKE.replace("server: {", "server: {durability: update, ")
 
 
 def test_killed_shards_leave_the_model_of_one_server(start, client, tmp_path):
     """A follower and the leader die; then a fault kills all at once. In rounds the model is that of
     one server without any death, to the last bit."""
-    text = DURABLE.replace("updates: 201", "updates: 1500").replace("every: 67", "every: 500")
-    text = text.replace("devices:", "faults: [{kind: server-crash, at: 9s, lasts: 1s}]\ndevices:")
+    text = DURABLE.replace("updates: 201", "updates: 1800").replace("every: 67", "every: 600")
+    text = text.replace("devices:", "faults: [{kind: server-crash, at: 15s, lasts: 1s}]\ndevices:")
+    text = text.replace("count: 3", f"count: 3, link: {{up: {FAR}, down: {FAR}}}")
     process = start(text)
     log = tmp_path / "runs/sharded/latest/server/run.jsonl"
     until(lambda: log.exists() and log.read_bytes().count(b'"update"') > 20, 60)
