@@ -89,7 +89,8 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "sweeps",
         },
         "world/emulated_clock.py",  # which the nodes of a run use
-        *{"node/durable/durable_server.py", "node/reports.py", "transport/watch.py"},
+        *{"node/durable/journal.py", "node/reports.py", "transport/watch.py"},
+        "transport/shard_link.py",
         *{"machine/host.py", "node/fidelity/echo_wire.py"},
         *{f"runtimes/docker/engine/{name}.py" for name in ("cleanup", "exits")},
         *{f"runtimes/swarm/{name}.py" for name in ("engine_remains", "local_engines")},

@@ -113,7 +113,7 @@ class Situation:
         """`split_by` makes the data split. `host` is by default this host. The folder `runs` is to
         hold the run; it need not exist."""
         # the containers of a swarm's hosts are as those of one host that has what all have
-        self.on = "docker" if on == "swarm" else on
+        self.on, self.swarm = "docker" if on == "swarm" else on, on == "swarm"
         self._given, self._host, self._split_by = scenario, host, split_by
         self._runs = runs
 

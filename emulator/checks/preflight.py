@@ -45,8 +45,8 @@ from .training import (
     readable_initial_model,
     relayed_messages,
     routers_in_containers,
+    shards_in_containers,
     trainable_model,
-    undurable_shards,
     unfit_optimizer,
     unguarded_quarantine,
 )
@@ -102,7 +102,7 @@ CHECKS: tuple[Check, ...] = (
     Check("scenario", DOCKER, background_in_containers),
     Check("scenario", DOCKER, routers_in_containers),
     Check("host", DOCKER, relayed_messages),
-    Check("host", DOCKER, undurable_shards),
+    Check("host", DOCKER, shards_in_containers),
     Check("host", DOCKER, missing_imports),
     Check("host", DOCKER, quotas),
     Check("host", DOCKER, link_bounds),

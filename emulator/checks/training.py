@@ -11,7 +11,7 @@ from ..learning.models import OwnModel
 from ..optimizers import SGD
 from ..scenario import Scenario
 from ..scenario.reading.training_checks import gradients_of_a_step
-from ..scenario.sections.server_section import HOST, NONE
+from ..scenario.sections.server_section import HOST, NONE, UPDATE
 from ..scenario.sections.training_section import initial_model
 from ..scenario.timeline.compiled import verbs_of_faults
 from ..synchronization import AnySynchronization, Barrier, ComputeGroups, Softsync
@@ -66,13 +66,22 @@ def measures_in_virtual_time(scenario: Scenario) -> Iterator[Finding]:
         )
 
 
-def undurable_shards(scenario: Scenario) -> Iterator[Finding]:
-    """Refuse durable shards of the server in containers: virtual time alone plays them."""
-    if scenario.server.shards > 1 and scenario.server.durability != NONE:
+def shards_in_containers(scenario: Scenario, swarm: bool) -> Iterator[Finding]:
+    """Refuse shards of the server on several hosts, and those that lose updates together, which
+    virtual time alone plays."""
+    if scenario.server.shards < 2:
+        return
+    if scenario.server.durability not in (NONE, UPDATE):
+        yield refusal(
+            "server.durability",
+            "in containers a shard comes back alone, and an older state would not fit those of the "
+            "others: write update, or play the scenario with --on virtual",
+        )
+    if swarm:
         yield refusal(
             "server.shards",
-            "in containers no shard of the server comes back after its end: leave "
-            "server.durability out, or play the scenario with --on virtual",
+            "the shards tell each other of messages over sockets of one host: leave it out, or "
+            "play the scenario with --on docker or --on virtual",
         )
 
 

@@ -39,14 +39,8 @@ from .server.parameters import Parameters, State
 from .server.pulled_versions import GroupUpdates
 from .server.worker_exchanges import ServerParts
 from .sharding.follower import Follower
-from .sharding.leader import (
-    FollowerConnections,
-    Followers,
-    Leader,
-    LeadersCodec,
-    LeadersReplies,
-    LeadersState,
-)
+from .sharding.leader import Leader, LeadersCodec, LeadersReplies, LeadersState
+from .sharding.parts_elsewhere import FollowerConnections, Followers
 from .sharding.server_shards import LEADER, ServerShards, balanced_shards
 from .sharding.sharded_state import ShardedState
 
@@ -88,8 +82,8 @@ def leader(
     driver: Driver,
     connections: FollowerConnections,
     saved: SavedModel | None = None,
-) -> tuple[ParameterServer, Leader]:
-    """Make the parameter server of the plan's first shard, and what its driver drives.
+) -> Leader:
+    """Make the parameter server of the plan's first shard, which leads the others.
 
     `connections` are those with the other shards; otherwise as `server` and `parameters`.
     """
@@ -109,7 +103,7 @@ def leader(
         replies=LeadersReplies(own, pull, layout, shards, followers),
     )
     made = ParameterServer(plan, LeadersState(own, followers), parts, log, now, driver)
-    return made, Leader(made, shards, followers)
+    return Leader(made, shards, followers)
 
 
 def _shard(plan: Plan, segment: Segment, saved: SavedModel | None) -> Parameters:

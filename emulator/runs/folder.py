@@ -46,6 +46,13 @@ class RunFolder:
         """The server's output folder during the run; removed when the run ends."""
         return self.path / "server"
 
+    def shard(self, number: int) -> Path:
+        """Return the output folder of a shard of the server: that of the first, which leads, is
+        `server` itself."""
+        from ..world.roles import shard_name  # late: the list of commands needs no faults
+
+        return self.server / shard_name(number) if number else self.server
+
     @property
     def reports(self) -> Path:
         """The reports of the nodes' supervisors during the run; removed when the run ends."""

@@ -385,10 +385,14 @@ def rescue(folder: RunFolder) -> Rescued:
 def _write(folder: RunFolder, path: Path) -> Rescued:
     """Write the model of the run in `folder` to `path`."""
     # late: these take long to import, and few commands need them
+    from ..core import assembly
+    from ..core.sharding.connected_follower import ConnectedFollower
+    from ..core.sharding.server_shards import LEADER
     from ..learning.learners.export import ready
     from ..learning.models import OwnModel, saved_model
     from ..learning.models.saved_model import SavedModel
     from ..node.durable.recovery import damage, last_state
+    from ..node.durable.shards_on_disk import reports_of
     from ..node.part.server_role import from_plan
     from ..scenario import load
     from .data_split import split_data
@@ -402,8 +406,22 @@ def _write(folder: RunFolder, path: Path) -> Rescued:
     initial = None if training.initial is None else Path(training.initial)
     needed = training.cut is not None or isinstance(training.network, OwnModel)
     graph = ready(training.network, scenario.seed) if needed else Path()
+    reports = None
+    if scenario.server.shards > 1:
+        saved = None if initial is None else saved_model.read(initial, training.layout)
+        numbers = range(LEADER + 1, scenario.server.shards)
+        shards = {number: assembly.follower(planned, number, saved) for number in numbers}
+        reports = reports_of(
+            {
+                number: (folder.shard(number), ConnectedFollower(shard, durable=True))
+                for number, shard in shards.items()
+            }
+        )
     server, lines, logged = last_state(
-        folder.server, planned, lambda log: from_plan(planned, log, initial, graph)
+        folder.server,
+        planned,
+        lambda log: from_plan(planned, log, initial, graph, reports=reports),
+        reports,
     )
     state = server.model
     model = SavedModel(state.snapshot(), state.version, server.whole, state.optimizer_state())

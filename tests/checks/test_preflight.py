@@ -208,8 +208,8 @@ PROVOKED: dict[str, Provoked] = {
             "faults=[{kind: corrupt, nodes: [one], at: 1s, lasts: 1s, messages: 5%}]",
         ),
     ),
-    "undurable_shards": Provoked(
-        "no shard of the server comes back", ("server.shards=2", "server.durability=update")
+    "shards_in_containers": Provoked(
+        "a shard comes back alone", ("server.shards=2", "server.durability={every: 5s}")
     ),
     "missing_imports": Provoked(
         "which containers lack", given=_own_plugin("import pandas\n" + BARE, "synchronization")

@@ -192,8 +192,8 @@ def test_a_state_of_another_format_is_named_and_stays(
     server: Any = fleet.server
     with monkeypatch.context() as earlier:
         earlier.setattr(state_folder, "FORMAT", 1)
-        server._save(server._log.number)
-        server._finish_saving()
+        server._save(server.journal.number)
+        server.journal.finish()
     before, told = content(folder.server), list[str]()
     assert results.recover(folder.path, told.append)
     assert "state of format 1" in told[0] and "reads format 2" in told[0]

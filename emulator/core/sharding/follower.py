@@ -8,6 +8,7 @@ the other, so that it has the versions of the leader.
 from ...codecs.base import Codec, accounting
 from ...errors import WireError
 from ...layout import Layout, Segment
+from ...plugins.stateful import Stateful
 from ...pulls import Pulls
 from ...vectors import Gradient
 from ..server.parameters import Parameters
@@ -27,6 +28,7 @@ from .shard_orders import (
     DropParts,
     EndRun,
     ForgetVersions,
+    KeepParts,
     LeaveCame,
     MakeStep,
     News,
@@ -43,8 +45,10 @@ from .shard_orders import (
 )
 
 
-class Follower:
+class Follower(Stateful):
     """The state of one shard, without sockets and clocks."""
+
+    STATE = ("_staged", "_number", "over", "_parameters", "_pulls")
 
     def __init__(
         self, segment: Segment, layout: Layout, parameters: Parameters, pulls: Pulls, codec: Codec
@@ -109,6 +113,9 @@ class Follower:
             case DropParts(parts):
                 for number in parts:
                     self._staged.pop(number, None)  # those of a step have gone
+            case KeepParts(known, kept):
+                for number in {each for each in self._staged if each <= known}.difference(kept):
+                    del self._staged[number]
             case AnswerPull():
                 return self._answer(order)
             case TellModel():

@@ -7,10 +7,8 @@ shards are at one version. So a snapshot, read between two steps, is a consisten
 """
 
 import math
-import weakref
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +16,6 @@ from ...codecs.base import (
     Accounting,
     ByteCount,
     Codec,
-    DecodedFrames,
     Encoder,
     EncoderContext,
     accounting,
@@ -27,9 +24,12 @@ from ...codecs.base import (
 from ...errors import WireError
 from ...layout import Kind, Layout
 from ...optimizers.base import OptimizerState
+from ...plugins.stateful import Stateful
 from ...pulls import Pulls
 from ...vectors import Frames, Gradient, Vector
-from ..server.parameters import Parameters, joined_optimizer_states
+from ..server.ledger import UnsentAnswer
+from ..server.parameter_server import ParameterServer
+from ..server.parameters import Parameters, Saved, joined_optimizer_states
 from ..server.staging import Parts
 from ..wire.messages import (
     Leave,
@@ -44,20 +44,18 @@ from ..wire.messages import (
     UpdateSegment,
 )
 from .part_staging import GatheredRequests
+from .parts_elsewhere import Followers, ReportedFrames, ScatteredGradient, zeros
 from .server_shards import LEADER, ServerShards
 from .shard_orders import (
     Answered,
     AnswerPull,
-    DropParts,
     ForgetVersions,
     LeaveCame,
     MakeStep,
     News,
-    Order,
     PartCame,
     PullCame,
     RefusedCame,
-    Result,
     Stepped,
     TellModel,
     TellOptimizer,
@@ -66,65 +64,6 @@ from .shard_orders import (
     UnsentPart,
 )
 from .sharded_state import mean_divisors
-
-
-class FollowerConnections(Protocol):
-    """The connections of the leader with the followers, numbered as the shards from 1."""
-
-    def tell(self, shard: int, order: Order) -> None:
-        """Send `order` to `shard`."""
-
-    def result(self, shard: int) -> Result:
-        """Wait for the result of the order of `shard` that was sent last. News that come before it
-        stay for `news`."""
-
-    def news(self) -> Iterable[tuple[int, News]]:
-        """Return what has come by itself, each with the shard."""
-
-
-class PartElsewhere(Gradient):
-    """A part of an update that a follower has; its values here are zeros without memory."""
-
-    def __init__(self, number: int, entries: int, paper: Mapping[Kind, float] | None) -> None:
-        super().__init__(_zeros(entries))
-        self.number: int
-        self.paper: Mapping[Kind, float] | None
-        for name, value in (("number", number), ("paper", paper)):
-            object.__setattr__(self, name, value)  # gradients are frozen
-
-
-class ScatteredGradient(Gradient):
-    """An update over all shards: the leader's part, and those elsewhere, in the order of shards."""
-
-    def __init__(self, parts: Sequence[Gradient]) -> None:
-        super().__init__(_zeros(sum(part.values.size for part in parts)))
-        self.parts: tuple[Gradient, ...]
-        object.__setattr__(self, "parts", tuple(parts))
-
-    @property
-    def own(self) -> Gradient:
-        """The leader's part."""
-        return self.parts[LEADER]
-
-    @property
-    def elsewhere(self) -> list[PartElsewhere]:
-        """The followers' parts."""
-        return [part for part in self.parts if isinstance(part, PartElsewhere)]
-
-
-def _zeros(size: int) -> Vector:
-    return np.broadcast_to(np.float32(0), (size,))
-
-
-class ReportedFrames(DecodedFrames):
-    """Frames that a follower has received: only their lengths, and their `count`, are known."""
-
-    counted: ByteCount
-
-    @classmethod
-    def of(cls, lengths: Iterable[int]) -> "ReportedFrames":
-        """Return frames of these `lengths`, which take no memory."""
-        return cls(np.broadcast_to(np.uint8(0), (length,)).data for length in lengths)
 
 
 class LeadersCodec:
@@ -158,53 +97,11 @@ class LeadersCodec:
         return {kind: sum(share.get(kind, 0.0) for share in shares) for kind in kinds}
 
 
-class Followers:
-    """The shards that follow, as the leader's parts see them."""
-
-    def __init__(self, connections: FollowerConnections, shards: ServerShards) -> None:
-        self._connections = connections
-        self._numbers = range(LEADER + 1, len(shards))
-        self._dropped: dict[int, list[int]] = {number: [] for number in self._numbers}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def elsewhere(self, shard: int, came: PartCame) -> PartElsewhere:
-        """Return the part that `came` to `shard`. Once nothing here refers to it, the shard is told
-        to drop it: also if it was refused, or its update gave way to another one."""
-        part = PartElsewhere(came.number, came.entries, came.paper)  # type: ignore[arg-type]
-        weakref.finalize(part, self._dropped[shard].append, came.number)
-        return part
-
-    def begin(self, order: Order | Sequence[Order]) -> None:
-        """Send `order` to all, or each of a sequence to its shard; `results` waits."""
-        self.drop()
-        each = order if isinstance(order, Sequence) else [order] * len(self._numbers)
-        for number, own in zip(self._numbers, each, strict=True):
-            self._connections.tell(number, own)
-
-    def results(self) -> list[Result]:
-        """Return the result of each shard for the order sent last."""
-        return [self._connections.result(number) for number in self._numbers]
-
-    def tell(self, order: Order) -> None:
-        """Send an `order` that has no result to all."""
-        self.begin(order)
-
-    def drop(self) -> None:
-        """Have the shards drop the parts that nothing here refers to any more."""
-        for number, parts in self._dropped.items():
-            if parts:
-                self._connections.tell(number, DropParts([*parts]))
-                parts.clear()
-
-    def news(self) -> Iterable[tuple[int, News]]:
-        """Return what followers have reported by themselves, each with the shard."""
-        return self._connections.news()
-
-
-class LeadersState:
+class LeadersState(Stateful):
     """The model of a server whose first shard leads: a State with the other parts elsewhere."""
+
+    # with the read model, as without it a follower is asked for its part once more
+    STATE = ("_own", "_oldest", "_whole")
 
     def __init__(self, own: Parameters, followers: Followers) -> None:
         """`own` holds the leader's layers."""
@@ -278,12 +175,10 @@ class LeadersState:
         self._followers.tell(ForgetVersions(version, versions))
         self._own.forget(version, versions)
 
-    def state(self) -> dict[str, Any]:
-        """Raise TypeError: a run over shards in processes of their own is not durable."""
-        raise TypeError("the state of followers is not kept")
-
     def restore(self, state: dict[str, Any]) -> None:
-        raise TypeError("the state of followers is not kept")
+        super().restore(state)
+        if self._whole is not None:
+            self._whole.flags.writeable = False
 
 
 def _scattered(gradient: Gradient) -> ScatteredGradient:
@@ -300,8 +195,10 @@ def _optimizer_state(told: ToldOptimizer) -> OptimizerState:
     return OptimizerState(told.kind, arrays)
 
 
-class LeadersReplies:
+class LeadersReplies(Stateful):
     """Answers pulls, each shard with its part of the present version, as `PullReplies` does."""
+
+    STATE = ("_pulls",)
 
     def __init__(
         self,
@@ -355,51 +252,58 @@ class LeadersReplies:
         """Return a reply as large as the one that the follower `number` has `sent`."""
         segment = self._shards.segments[number]
         if sent.frames is None:
-            theta = _zeros(self._layout.part(segment).size)
+            theta = zeros(self._layout.part(segment).size)
             return ModelSegment(ticket, self._own.version, segment, theta)
         frames = ReportedFrames.of(sent.frames)
         return PatchSegment(ticket, self._own.version, segment, sent.base, frames)
 
 
-class Led(Protocol):
-    """A parameter server as its leader sees it; `ParameterServer` documents each part."""
-
-    @property
-    def over(self) -> bool: ...
-
-    def handle(self, node: str, message: Message, now: float) -> Replies: ...
-
-    def refuse(self, node: str, reason: str, now: float) -> None: ...
-
-    def hears(self, node: str) -> bool: ...
-
-    def unsent(self, unsent: Replies, now: float) -> None: ...
-
-    def deadline(self) -> float | None: ...
-
-    def tick(self, now: float) -> Replies: ...
-
-    def end(self, reason: str, now: float) -> Replies: ...
-
-
-class Leader:
+class Leader(Stateful):
     """The parameter server of a leader, for its driver: gathers what comes to several shards.
 
-    `tick` takes the news of the followers. So the driver has to call it once news come.
+    `tick` takes the news of the followers. So the driver has to call it once news come. All other
+    methods are those of `ParameterServer`.
     """
 
-    def __init__(self, server: Led, shards: ServerShards, followers: Followers) -> None:
+    def __init__(self, server: ParameterServer, shards: ServerShards, followers: Followers) -> None:
         self._server, self._shards, self._followers = server, shards, followers
         self._gathered = GatheredRequests(shards)
-        self._left: deque[tuple[int, News]] = deque()
 
     @property
     def over(self) -> bool:
         return self._server.over
 
+    @property
+    def zero(self) -> float | None:
+        return self._server.zero
+
+    @property
+    def version(self) -> int:
+        return self._server.version
+
+    @property
+    def model(self) -> Saved:
+        return self._server.model
+
+    @property
+    def whole(self) -> Layout:
+        return self._server.whole
+
+    @property
+    def missing(self) -> list[str]:
+        return self._server.missing
+
     def handle(self, node: str, message: Message, now: float) -> Replies:
         """Take `message`, which came to the leader itself."""
-        return self._take(node, message, LEADER, now)
+        try:
+            return self.receive(message, now)
+        except WireError as error:
+            self.refuse(node, str(error), now)
+            return []
+
+    def receive(self, message: Message, now: float) -> Replies:
+        """Take `message`, which came to the leader itself; raise WireError to refuse it."""
+        return self._take(message, LEADER, now)
 
     def refuse(self, node: str, reason: str, now: float) -> None:
         self._server.refuse(node, reason, now)
@@ -410,42 +314,70 @@ class Leader:
     def unsent(self, unsent: Replies, now: float) -> None:
         self._server.unsent(unsent, now)
 
+    def unsent_answers(self, unsent: Replies) -> tuple[UnsentAnswer, ...]:
+        return self._server.unsent_answers(unsent)
+
+    def record_unsent(self, answers: Iterable[UnsentAnswer], now: float) -> None:
+        self._server.record_unsent(answers, now)
+
     def deadline(self) -> float | None:
-        """Return the time of the next `tick`; news that came beside a result are due at once."""
-        self._left.extend(self._followers.news())
-        return -math.inf if self._left else self._server.deadline()
+        """Return the time of the next `tick`; news are due at once."""
+        return -math.inf if self._followers.waiting() else self._server.deadline()
 
     def tick(self, now: float) -> Replies:
-        self._left.extend(self._followers.news())
         replies: Replies = []
         # those that come meanwhile wait for the next call: the leader's own messages have a turn
-        for _ in range(len(self._left)):
-            replies += self._hear(*self._left.popleft(), now)
+        for shard, news in self._followers.news():
+            replies += self._hear(shard, news, now)
         replies += self._own(self._server.tick(now))
         self._followers.drop()
         return replies
 
-    def end(self, reason: str, now: float) -> Replies:
-        return self._own(self._server.end(reason, now))
+    def end(self, reason: str, now: float, detail: str = "") -> Replies:
+        return self._own(self._server.end(reason, now, detail))
+
+    def recover(self, booked: Mapping[str, int], kept: dict[str, Any]) -> None:
+        self._server.recover(booked, kept)
+
+    def state(self) -> dict[str, Any]:
+        """Return the state of the server, and of its connections with the followers."""
+        return {
+            "server": self._server.state(),
+            "gathered": self._gathered.state(),
+            "followers": self._followers.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._followers.restore(state["followers"], state["server"])
+        self._gathered.restore(state["gathered"])
+        self._server.restore(state["server"])
 
     def _hear(self, shard: int, news: News, now: float) -> Replies:
         match news:
             case PullCame(node):
-                return self._take(node, news.pull(), shard, now)
+                return self._taken(node, news.pull(), shard, now)
             case LeaveCame(node):
-                return self._take(node, Leave(node), shard, now)
+                return self._taken(node, Leave(node), shard, now)
             case PartCame(node=node):
-                return self._take(node, self._piece(shard, news), shard, now)
+                return self._taken(node, self._piece(shard, news), shard, now)
             case RefusedCame(node, reason):
                 self._server.refuse(node, reason, now)
             case UnsentPart(node):
                 self._server.unsent([(node, self._reply(shard, news))], now)
         return []
 
-    def _take(self, node: str, message: Message, shard: int, now: float) -> Replies:
+    def _taken(self, node: str, message: Message, shard: int, now: float) -> Replies:
+        """Take `message` of `node`, which came to a follower."""
+        try:
+            return self._take(message, shard, now)
+        except WireError as error:
+            self.refuse(node, str(error), now)
+            return []
+
+    def _take(self, message: Message, shard: int, now: float) -> Replies:
         if isinstance(message, Request) and not self._gathered.complete(message, shard):
             return []
-        return self._own(self._server.handle(node, message, now))
+        return self._own(self._server.receive(message, now))
 
     def _own(self, replies: Replies) -> Replies:
         """Return those of `replies` that the leader sends: followers have sent the others."""
@@ -453,9 +385,8 @@ class Leader:
 
     def _piece(self, shard: int, came: PartCame) -> UpdateSegment:
         """Return the part that `came` to `shard`, without its arrays."""
-        frames = ReportedFrames.of(came.frames)
+        frames = ReportedFrames.of(came.frames, came.count)
         frames.gradient = self._followers.elsewhere(shard, came)
-        frames.counted = ByteCount(*came.count)
         about = came.node, came.version, came.ticket, self._shards.segments[shard]
         return UpdateSegment(*about, came.loss, came.compute, frames)
 

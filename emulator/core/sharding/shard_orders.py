@@ -1,9 +1,9 @@
 """Orders of the shard that leads to the shards that follow it, and the reports of those.
 
-Both travel over one connection for each follower, in their order.
+Both travel over one connection for each follower, in their order: `shard_channels` numbers them.
 """
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -33,6 +33,14 @@ class DropParts(msgspec.Struct, frozen=True, tag="drop"):
     parts: list[int]
 
 
+class KeepParts(msgspec.Struct, frozen=True, tag="keep"):
+    """Drop the staged parts up to the number `known` but those of `parts`: a shard has come back,
+    and orders to drop parts may be lost."""
+
+    known: int
+    parts: list[int]
+
+
 class AnswerPull(msgspec.Struct, frozen=True, tag="answer"):
     """Send the present model's part to `node`. Its result is `Answered`."""
 
@@ -54,7 +62,14 @@ class EndRun(msgspec.Struct, frozen=True, tag="end"):
 
 
 Order: TypeAlias = (
-    MakeStep | ForgetVersions | DropParts | AnswerPull | TellModel | TellOptimizer | EndRun
+    MakeStep
+    | ForgetVersions
+    | DropParts
+    | KeepParts
+    | AnswerPull
+    | TellModel
+    | TellOptimizer
+    | EndRun
 )
 
 
@@ -169,19 +184,3 @@ News: TypeAlias = PullCame | LeaveCame | PartCame | RefusedCame | UnsentPart
 Result: TypeAlias = Stepped | Answered | ToldModel | ToldOptimizer
 """Reports that answer an order."""
 Report: TypeAlias = News | Result
-
-encode = msgspec.msgpack.Encoder().encode
-_orders: Any = msgspec.msgpack.Decoder(Order)
-_reports: Any = msgspec.msgpack.Decoder(Report)
-
-
-def decode_order(data: bytes) -> Order:
-    """Return the order in `data`."""
-    order: Order = _orders.decode(data)
-    return order
-
-
-def decode_report(data: bytes) -> Report:
-    """Return the report in `data`."""
-    report: Report = _reports.decode(data)
-    return report

@@ -1,21 +1,18 @@
 """The parameter server with inputs or states on disk, for the driver of the socket.
 
 Each input is in the log before the server takes it, so before any reply or record that tells of it.
-A new state is saved once a replay of the inputs since the last one would take about `REPLAY`
-seconds, or once they take `ROOM` bytes, so both recovery and disk are bounded. States are written
-by a thread: the server waits for a copy of its arrays alone.
+The server may be the shard that leads others: their reports are inputs, too.
 """
 
-import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...core.plan import Durability
 from ...core.server.parameter_server import ParameterServer
 from ...core.server.parameters import Saved
 from ...core.server.seen_pushes import SeenPushes
+from ...core.sharding.leader import Leader
 from ...core.wire.messages import (
     Begin,
     Hello,
@@ -28,18 +25,17 @@ from ...core.wire.messages import (
 )
 from ...errors import WireError
 from ...layout import Layout
-from ...plugins.stateful import copied
+from ...optimizers.base import OptimizerState
+from ...vectors import Vector
 from . import input_log
-from .input_log import EndedRun, Heard, Refused, Shifted, Ticked, Unsent, Wrote
+from .input_log import EndedRun, Heard, ReadModel, Refused, Shifted, Ticked, Unsent, Wrote
+from .journal import Journal
 from .log_tail import LogTail
-from .packed_state import packed
-from .segment_file import SegmentWriter
+from .logged_reports import LoggedReports, Records
 from .state_folder import StateFolder
 
-REPLAY = 1.0
-"""Seconds of the server's work between two states."""
-ROOM = 256 << 20
-"""Bytes of inputs between two states; for a large model more, as many as four states have."""
+Lasting: TypeAlias = ParameterServer | Leader
+"""A server with a state."""
 
 
 class DurableServer:
@@ -50,20 +46,23 @@ class DurableServer:
     """
 
     def __init__(
-        self, server: ParameterServer, folder: StateFolder, tail: LogTail, durability: Durability
+        self,
+        server: Lasting,
+        folder: StateFolder,
+        tail: LogTail,
+        durability: Durability,
+        reports: LoggedReports | None = None,
     ) -> None:
-        """Use `tail` as the sink of the server's log."""
-        self.server, self._folder, self._tail = server, folder, tail
+        """Use `tail` as the sink of the server's log. `reports` come from the shards that `server`
+        leads; None: it is the only one."""
+        self.server, self._tail, self._reports = server, tail, reports
         self._every = durability.every
         self.seen = SeenPushes()
         self.number = 0
         """Number of the next input; with `every`, of the next state."""
         self.offset, self.resumes, self.now = 0.0, 0, 0.0
-        self._log: SegmentWriter | None = None
-        self._spent = 0.0  # seconds of work on the inputs since the last state
-        self._room = ROOM
-        self._thread = ThreadPoolExecutor(1)
-        self._saving: Future[None] | None = None
+        # a state lies behind the lines of the run's log that it presumes
+        self.journal = Journal(folder, tail.synchronize)
         self._saved = 0  # states saved at multiples of `every`, counted from the run's zero
         self._absent: set[str] = set()  # members that have not said hello since the run was resumed
         self._hellos: list[Hello] = []
@@ -78,13 +77,15 @@ class DurableServer:
         `lost`: the disk has lost inputs of which `run.jsonl` has the lines. The state is saved at
         once: a replay from an older one would take these lines for those of later inputs.
         """
-        if self._every is None:
-            if lost:
-                self._write(self.number, self.facts(), self.server.state())
-            self._log = self._folder.begin_segment(self.number)
-            self._tail.beside = self._note
-        if due:
-            self._spent = REPLAY
+        if self._every is not None:
+            return
+        if lost:
+            self.number += self._reports.untold if self._reports else 0
+            self.journal.write(self.number, self.facts(), self.server.state())
+        self.journal.open(self.number, due=due)
+        if self._reports:
+            self._reports.open(self.journal.append, written=lost)
+        self._tail.beside = self._note
 
     def facts(self) -> dict[str, Any]:
         """Return the facts beside the server's own state, as JSON values."""
@@ -130,7 +131,7 @@ class DurableServer:
 
     @property
     def model(self) -> Saved:
-        return self.server.model
+        return _LoggedModel(self) if self._reports else self.server.model
 
     @property
     def whole(self) -> Layout:
@@ -147,8 +148,8 @@ class DurableServer:
         if self.seen.repeats(message):
             return []
         at = now + self.offset
-        if self._log:
-            self._log.append(input_log.received(at, message, node))
+        if self.journal.is_open:
+            self.journal.append(input_log.received(at, message, node))
         return self._done(at, lambda: self._take(node, message, at))
 
     def refuse(self, node: str, reason: str, now: float) -> None:
@@ -195,18 +196,39 @@ class DurableServer:
         self._append(EndedRun(at, reason, detail))
         return self._done(at, lambda: self.server.end(reason, at, detail))
 
+    def read(self, part: str) -> Any:
+        """Return the `model` or its `optimizer`, for which a leader asks other shards."""
+        self._append(ReadModel(self.now, part))
+        read: list[Any] = []
+
+        def work() -> Replies:
+            read.append(self._read(part))
+            return []
+
+        self._done(self.now, work)
+        return read[0]
+
     def close(self) -> None:
         """Wait for the state that is being written, and close the log."""
-        self._thread.shutdown()
-        if self._log:
-            self._log.close()
+        self.journal.close()
         self._tail.close()
 
     # -- inputs ----------------------------------------------------------------------------------
 
-    def replay(self, record: list[bytes]) -> None:
-        """Take the input in `record` again. Raises ValueError if no server has written it."""
-        entry, message, line = input_log.parse(record)
+    def replay(self, inputs: Iterator[list[bytes]]) -> None:
+        """Take the `inputs` again. Raises ValueError if no server has written one."""
+        records = Records(inputs, self.number)
+        if self._reports:
+            self._reports.replay(records)
+        while (record := records.next()) is not None:
+            self._again(record)
+        if self._reports:
+            self._reports.replay(None)
+        self.number = records.number
+
+    def _again(self, record: input_log.Record) -> None:
+        """Take the input in `record` again."""
+        entry, message, line = record
         match entry:
             case Heard(now, node) if message is not None:
                 self.seen.repeats(message)
@@ -223,8 +245,15 @@ class DurableServer:
                 self._tail.write(line)
             case Shifted(_, offset, resumes):
                 self.offset, self.resumes = offset, resumes
+            case ReadModel(_, part):
+                self._read(part)
+            case _:
+                raise ValueError(f"a {type(entry).__name__} that no input of the server asks for")
         self.now = entry.now
-        self.number += 1
+
+    def _read(self, part: str) -> Vector | OptimizerState:
+        model = self.server.model
+        return model.snapshot() if part == "model" else model.optimizer_state()
 
     def _take(self, node: str, message: Message, at: float) -> Replies:
         """Take `message` as `ParameterServer.handle` does; a refused piece may come again."""
@@ -236,8 +265,8 @@ class DurableServer:
             return []
 
     def _append(self, entry: input_log.Input, line: bytes = b"") -> None:
-        if self._log:
-            self._log.append(input_log.parts(entry, [line] if line else []))
+        if self.journal.is_open:
+            self.journal.append(input_log.parts(entry, [line] if line else []))
 
     def _note(self, line: bytes) -> None:
         """Log a `line` of the run's log that no input gives."""
@@ -245,14 +274,13 @@ class DurableServer:
 
     def _done(self, now: float, work: Callable[[], Replies]) -> Replies:
         """Do the `work` of an input; return its replies as the host's clock has their times."""
-        began, note = time.perf_counter(), self._tail.beside
-        self._tail.beside = None
+        note, self._tail.beside = self._tail.beside, None
         try:
-            replies = work()
+            with self.journal.work():
+                replies = work()
         finally:
             self._tail.beside = note
         self.now = now
-        self._spent += time.perf_counter() - began
         if not self.offset:
             return replies
         return [(node, _shifted(reply, self.offset)) for node, reply in replies]
@@ -261,20 +289,18 @@ class DurableServer:
 
     def _save_if_due(self, now: float) -> None:
         """Save a state if the time has come and the state before is on disk."""
-        if self._saving is not None:
-            if not self._saving.done():
-                return
-            self._finish_saving()
-        if self._log:
-            if self._spent > REPLAY or self._log.size > self._room:
-                self._save(self._log.number)
+        if not self.journal.ready():
+            return
+        if self.journal.is_open:
+            if self.journal.due:
+                self._save(self.journal.number)
         elif self.server.zero is not None and not self._absent:
             at, first = now + self.offset, not self._saved
             assert self._every is not None
             if at - self.server.zero >= self._saved * self._every:
                 self._save_at(at)
                 if first:
-                    self._finish_saving()  # without a state nothing could be recovered
+                    self.journal.finish()  # without a state nothing could be recovered
 
     def _save_at(self, at: float) -> None:
         """Save a state at the time `at` of the run's clock, the next one a multiple of `every`."""
@@ -282,27 +308,9 @@ class DurableServer:
         self._saved = int((at - self.server.zero) // self._every) + 1
         self._save(self._saved)
 
-    def _finish_saving(self) -> None:
-        """Wait for the state that is being written. Raises if the disk took no more."""
-        if self._saving is not None:
-            self._saving.result()
-            self._saving = None
-
     def _save(self, number: int) -> None:
-        """Have the present state written by the thread, as the one before the input `number`."""
-        began = time.perf_counter()
-        state, facts = copied(self.server.state()), self.facts()
-        if self._log:
-            self._log.close()
-            self._log = self._folder.begin_segment(number)
-        self._saving = self._thread.submit(self._write, number, facts, state)
-        # so that large states do not take more than a tenth of the server's time
-        self._spent = min(0.0, REPLAY - 10 * (time.perf_counter() - began))
-
-    def _write(self, number: int, facts: dict[str, Any], state: dict[str, Any]) -> None:
-        """Save the state on the disk, behind the lines of the run's log that the state presumes."""
-        self._tail.synchronize()
-        self._room = max(ROOM, 4 * self._folder.save(number, facts, packed(state)))
+        """Have the present state written, as the one before the input `number`."""
+        self.journal.save(number, self.facts(), self.server.state())
 
     # -- resuming --------------------------------------------------------------------------------
 
@@ -322,12 +330,31 @@ class DurableServer:
     def shift(self, offset: float) -> None:
         """Set the run's clock ahead of the host's by `offset`, and write that the run goes on."""
         self.offset = offset
-        if self._log:
+        if self.journal.is_open:
             self._append(Shifted(self.now, offset, self.resumes))
         else:  # a crash of the server before the next state would find the clock of the last one
             self._save_at(self.now)
-            self._finish_saving()
+            self.journal.finish()
         self.announce()
+
+
+class _LoggedModel:
+    """The model of a leader, each look at which is an input of the server."""
+
+    def __init__(self, server: DurableServer) -> None:
+        self._server = server
+
+    @property
+    def version(self) -> int:
+        return self._server.version
+
+    def snapshot(self) -> Vector:
+        model: Vector = self._server.read("model")
+        return model
+
+    def optimizer_state(self) -> OptimizerState:
+        state: OptimizerState = self._server.read("optimizer")
+        return state
 
 
 def _shifted(reply: Reply, offset: float) -> Reply:

@@ -1,4 +1,4 @@
-"""The inputs of the server as records of a log: the input, the sender and the time.
+"""The inputs of the server, or of a shard of it, as records of a log: input, sender and time.
 
 A record's first part is a head in MessagePack. A message has its frames behind the head, as they
 travel; a line of `run.jsonl` that the protocol did not write has its bytes behind it.
@@ -65,7 +65,44 @@ class Unsent(TimedInput, frozen=True, tag=6):
     answers: tuple[UnsentAnswer, ...]
 
 
-Input: TypeAlias = Heard | Ticked | Refused | EndedRun | Wrote | Shifted | Unsent
+class ReadModel(TimedInput, frozen=True, tag=7):
+    """A look at the `part` of a leader's model, `model` or `optimizer`."""
+
+    part: str
+
+
+class Reported(TimedInput, frozen=True, tag=8):
+    """A numbered report of the follower `shard`, whose bytes follow. The leader took it while it
+    took the input before; the time of the record says nothing."""
+
+    shard: int
+
+
+class Told(TimedInput, frozen=True, tag=9):
+    """A numbered or loose order of the leader to this follower; its bytes follow."""
+
+
+class Observed(TimedInput, frozen=True, tag=10):
+    """News of a follower's own, of no message: a refusal, or an answer that could not leave; the
+    bytes of the news follow."""
+
+
+Input: TypeAlias = (
+    Heard
+    | Ticked
+    | Refused
+    | EndedRun
+    | Wrote
+    | Shifted
+    | Unsent
+    | ReadModel
+    | Reported
+    | Told
+    | Observed
+)
+Record: TypeAlias = tuple[Input, Message | None, bytes]
+"""An input, its message if it has one, and the bytes behind it, if there are any."""
+_WITH_BYTES = Wrote, Reported, Told, Observed
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Input).decode
@@ -81,8 +118,8 @@ def received(now: float, message: Message, node: str) -> list[Buffer]:
     return parts(Heard(now, node), wire.pack(message))
 
 
-def parse(record: Sequence[bytes]) -> tuple[Input, Message | None, bytes]:
-    """Return the entry, the message (or None) and the line (or no bytes) in `record`.
+def parse(record: Sequence[bytes]) -> Record:
+    """Return the entry, the message (or None) and the bytes behind it (or none) in `record`.
 
     Raises ValueError for a record that no server has written.
     """
@@ -93,4 +130,4 @@ def parse(record: Sequence[bytes]) -> tuple[Input, Message | None, bytes]:
         message = wire.unpack(record[1:]) if isinstance(entry, Heard) else None
     except (msgspec.MsgspecError, UnicodeError, WireError) as error:
         raise ValueError(f"not an input of the server: {error}") from error
-    return entry, message, b"".join(record[1:]) if isinstance(entry, Wrote) else b""
+    return entry, message, b"".join(record[1:]) if isinstance(entry, _WITH_BYTES) else b""

@@ -12,7 +12,8 @@ import numpy as np
 
 from ... import chance
 from ...core import wire
-from ...core.wire.messages import Message
+from ...core.sharding.parts_elsewhere import PartElsewhere, ReportedFrames, ScatteredGradient
+from ...core.wire.messages import Message, UpdateSegment
 from ...errors import WireError
 from ...plugins.stateful import Held, held_class, held_name
 from ...vectors import Gradient
@@ -46,6 +47,8 @@ _CONTAINERS: dict[str, Any] = {
     "frozenset": frozenset,
     "deque": deque,
 }
+_ABOUT = ("node", "version", "ticket", "segment", "loss", "compute")
+"""Fields of a part of an update before its frames."""
 _TAGS = {made: tag for tag, made in _CONTAINERS.items()}
 
 
@@ -79,6 +82,16 @@ def _tree(value: Any, leaves: list[Any]) -> Any:
         case Held():
             fields = (getattr(value, name) for name in value.__struct_fields__)
             return ["held", held_name(type(value)), *trees(fields)]
+        case PartElsewhere():
+            paper = None if value.paper is None else dict(value.paper)
+            part = value.shard, value.number, value.values.size, paper
+            return ["elsewhere", *trees(part)]
+        case ScatteredGradient():
+            return ["scattered", *trees(value.parts)]
+        case UpdateSegment(frames=ReportedFrames() as frames):
+            about = (getattr(value, name) for name in _ABOUT)
+            lengths = [len(frame) for frame in frames]
+            return ["reported", lengths, list(frames.counted), *trees(about)]
         case Gradient():
             return ["gradient", *trees((value.values, value.indices))]
         case dict():
@@ -115,6 +128,13 @@ def _value(tree: Any, leaves: list[Any]) -> Any:
             return held_class(name)(*values(fields))
         case ["gradient", *parts]:
             return Gradient(*values(parts))
+        case ["elsewhere", *about]:
+            return PartElsewhere(*values(about))
+        case ["scattered", *parts]:
+            return ScatteredGradient(values(parts))
+        case ["reported", lengths, counted, *about]:
+            told = dict(zip(_ABOUT, values(about), strict=True))
+            return UpdateSegment(**told, frames=ReportedFrames.of(lengths, counted))
         case ["dict", *pairs]:
             return {_value(key, leaves): _value(value, leaves) for key, value in pairs}
         case ["message", *frames]:

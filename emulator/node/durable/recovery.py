@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...core.plan import Durability, Plan
-from ...core.server.parameter_server import ParameterServer
 from ...core.server.seen_pushes import SeenPushes
 from ...log.lines import RunLog
 from ...log.records import RecoveredRecord
+from ...plugins.stateful import Stateful
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import CONDUCTOR
 from . import input_log
-from .durable_server import DurableServer
+from .durable_server import DurableServer, Lasting
 from .log_tail import LogTail, ReadTail
+from .logged_reports import LoggedReports
 from .packed_state import PackedState, unpacked
 from .state_folder import StateFolder
 
@@ -39,16 +40,18 @@ NEVER = Resumed()
 def recovered(
     output: Path,
     plan: Plan,
-    build: Callable[[RunLog], ParameterServer],
+    build: Callable[[RunLog], Lasting],
     resumed: Resumed = NEVER,
     clock: EmulatedClock = UNDILATED,
+    reports: LoggedReports | None = None,
 ) -> tuple[DurableServer, RunLog]:
     """Return the server of a run with durability, and its log, `run.jsonl` in the folder `output`.
 
     `build` makes the server as at the run's start. If the folder holds the state of an earlier
     process, the server goes on from there. If the run was `resumed` once more than the state knows,
     the run stands still until every member has said hello again. Its clock then goes on from the
-    last record, though the state may be older. `clock` is the driver's.
+    last record, though the state may be older. `clock` is the driver's. `reports` are those of the
+    shards that the server leads; it then waits for them if it died in the middle of a step.
 
     Raises ValueError if the run has begun and no state of it can be read.
     """
@@ -56,7 +59,7 @@ def recovered(
     tail = LogTail(output / "run.jsonl")
     log = RunLog(tail)
     folder = StateFolder(output / FOLDER)
-    server = DurableServer(build(log), folder, tail, plan.durability)
+    server = DurableServer(build(log), folder, tail, plan.durability, reports)
     begun = tail.has_begun()
     _restore(server, folder, tail, plan.durability)
     last, booked = tail.replayed()
@@ -88,23 +91,30 @@ def recovered(
 class LastState(NamedTuple):
     """The server of a run as its files have it last."""
 
-    server: ParameterServer
+    server: Lasting
     lines: list[bytes]
     """Lines that a crash has kept from `run.jsonl`."""
     logged: int
     """Version of the last update in `run.jsonl`; larger than the server's if the state is older."""
 
 
-def last_state(output: Path, plan: Plan, build: Callable[[RunLog], ParameterServer]) -> LastState:
+def last_state(
+    output: Path,
+    plan: Plan,
+    build: Callable[[RunLog], Lasting],
+    reports: LoggedReports | None = None,
+) -> LastState:
     """Return the server of a run with durability as its files in the folder `output` have it last.
 
-    The files stay as they are. `build` as in `recovered`. Raises ValueError, with the names of the
-    damaged files, if no state of the run can be read.
+    The files stay as they are. `build` and `reports` as in `recovered`. Raises ValueError, with the
+    names of the damaged files, if no state of the run can be read.
     """
     assert plan.durability is not None
     tail, folder = ReadTail(output / "run.jsonl"), StateFolder(output / FOLDER)
-    server = DurableServer(build(RunLog(tail)), folder, tail, plan.durability)
+    server = DurableServer(build(RunLog(tail)), folder, tail, plan.durability, reports)
     _restore(server, folder, tail, plan.durability)
+    if reports is not None:
+        reports.open(None)
     if server.server.zero is None:
         raise ValueError(
             f"{output / FOLDER}: no state and no inputs of the run can be read{damage(output)}"
@@ -139,7 +149,7 @@ def damage(output: Path) -> str:
     return f": {', '.join(names)} {'is' if len(names) == 1 else 'are'} damaged"
 
 
-def _restore_server(server: ParameterServer, state: PackedState) -> None:
+def restore_state(server: Stateful, state: PackedState) -> None:
     """Put `state` into `server`, made from the same plan. Raises ValueError if it does not fit."""
     try:
         server.restore(unpacked(state))
@@ -154,10 +164,9 @@ def _restore(
     saved = folder.newest()
     tail.replay_from(0)
     if saved is not None:
-        _restore_server(server.server, saved.state)
+        restore_state(server.server, saved.state)
         server.restore(saved.facts)
         server.number = saved.number
         tail.replay_from(saved.facts["position"])
     if durability.every is None:
-        for record in folder.inputs(server.number):
-            server.replay(record)
+        server.replay(folder.inputs(server.number))

@@ -14,8 +14,9 @@ from ...core.assembly import cut_exchange
 from ...core.cut.activation_values import crossing_bytes
 from ...core.cut.cut_exchange import CutExchange
 from ...core.plan import Plan
-from ...core.server.parameter_server import Chore, Driver, ParameterServer
+from ...core.server.parameter_server import Chore, Driver
 from ...core.server.snapshot_exchange import Keep
+from ...core.sharding.connected_follower import ConnectedFollower
 from ...core.sharding.server_shards import LEADER
 from ...core.zmtp import Heartbeat
 from ...learning import models
@@ -25,12 +26,13 @@ from ...log.lines import RunLog
 from ...shaping.hold import Hold, hold_for
 from ...transport import server_driver
 from ...transport.router import Router
-from ...transport.server_driver import Served
 from ...transport.shard_link import FollowerLink, LeaderLinks
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from .. import config
 from ..config import ENDINGS, PORT, ServerRole
-from ..durable.durable_server import DurableServer
+from ..durable.durable_follower import recovered_follower
+from ..durable.durable_server import DurableServer, Lasting
+from ..durable.logged_reports import LoggedReports
 from ..durable.recovery import Resumed, recovered
 from ..link.hold_changes import DevicesHolds
 from ..orders import PartOrders
@@ -41,6 +43,7 @@ from .server_chores import HELLOS, Checkpoints, ConductorsHello, Roll, save
 WHOLE = schedules.plain(schedules.Sequential())
 """The schedule with which models and updates travel whole."""
 
+_MODEL = "model.npz"
 SLACK = 65536
 """Bytes by which the largest honest frame may exceed the dense model, or the activations."""
 
@@ -54,7 +57,7 @@ def serve(
 ) -> None:
     """Serve until the run is over; write `run.jsonl` and `model.npz` to the folder `output`.
 
-    A shard that follows writes nothing: the one that leads has the log and the model.
+    Of a shard that follows, `output` has its state alone: the one that leads has log and model.
     """
     models.register_own(graph)
     canceled: list[str] = []
@@ -63,23 +66,32 @@ def serve(
     if part.shard == LEADER:
         _lead(part, output, port, clock, canceled)
     else:
-        _follow(part, port, clock, canceled)
+        _follow(part, output, port, clock, canceled)
 
 
-def _follow(part: ServerRole, port: int, clock: EmulatedClock, canceled: list[str]) -> None:
+def _follow(
+    part: ServerRole, output: Path, port: int, clock: EmulatedClock, canceled: list[str]
+) -> None:
     """Serve as a shard that follows, until the leader ends the run."""
+    durable = part.plan.durability is not None
     follower = assembly.follower(part.plan, part.shard, _saved(part))
-    holds, link = _holds(part), FollowerLink(config.SHARDS, part.shard)
-    with closing(link), _router(part, port, clock) as router:
-        router.wake_for(link.socket)
-        server_driver.serve(
-            FollowingServer(follower, link),
-            router,
-            holds=holds,
-            chores=_changes(part, holds, PartOrders()),
-            canceled=lambda: canceled[0] if canceled else "",
-        )
-        router.close(linger=2.0)
+    shard = ConnectedFollower(follower, durable=durable)
+    holds = _holds(part)
+    with ExitStack() as opened:
+        journal = recovered_follower(output, shard) if durable else None
+        if journal:
+            opened.callback(journal.close)
+        link = opened.enter_context(closing(FollowerLink.connected(config.SHARDS, part.shard)))
+        with _router(part, port, clock) as router:
+            router.wake_for(link.socket)
+            server_driver.serve(
+                FollowingServer(shard, link, journal),
+                router,
+                holds=holds,
+                chores=_changes(part, holds, PartOrders()),
+                canceled=lambda: canceled[0] if canceled else "",
+            )
+            router.close(linger=2.0)
 
 
 def _router(part: ServerRole, port: int, clock: EmulatedClock) -> Router:
@@ -103,26 +115,25 @@ def _lead(
     """Serve as the server, or as its shard that leads."""
     keep = KeptVersions(output).keep if part.plan.kept else None
     with ExitStack() as opened:
-        server: ParameterServer | DurableServer
-        served: Served
-        links: LeaderLinks | None = None
+        server: Lasting | DurableServer
+        links, reports = None, None
         if part.plan.worker.shards > 1:
-            links = LeaderLinks(config.SHARDS, part.plan.worker.shards)
+            links = LeaderLinks.bound(config.SHARDS, part.plan.worker.shards)
             opened.callback(links.close)
-            log = RunLog(opened.enter_context((output / "run.jsonl").open("ab", buffering=0)))
-            driver = Driver(part.gathering, Heartbeat().interval, keep)
-            led = part.plan, log, clock.now(), driver, links, _saved(part)
-            server, served = assembly.leader(*led)
-        elif part.plan.durability is None:
+            reports = LoggedReports(links)
+        made = partial(build, part, clock=clock, keep=keep, reports=reports)
+        if part.plan.durability is None:
             sink = opened.enter_context((output / "run.jsonl").open("ab", buffering=0))
             log = RunLog(sink)
-            server = served = build(part, log, clock, keep)
+            server = made(log)
+            if reports:
+                reports.open(None)
         else:
             resumed = Resumed(part.resumes, part.resumed_at)
-            made = partial(build, part, clock=clock, keep=keep)
-            server, log = recovered(output, part.plan, made, resumed, clock)
-            served = server
+            server, log = recovered(output, part.plan, made, resumed, clock, reports)
             opened.callback(server.close)
+        # a leader that died behind its last write: the others have ended, and tell it no model
+        written = server.over and (output / _MODEL).is_file()
         holds = _holds(part)
         checkpoints = None
         if part.plan.checkpoint is not None:
@@ -135,7 +146,7 @@ def _lead(
             for socket in links.sockets.values() if links else ():
                 router.wake_for(socket)
             server_driver.serve(
-                served,
+                server,
                 router,
                 holds=holds,
                 chores=(*chores, *([checkpoints] if checkpoints else [])),
@@ -144,19 +155,25 @@ def _lead(
             )
             if checkpoints:
                 checkpoints.finish()
-            save(output / "model.npz", server.model, server.whole)
+            if not written:
+                save(output / _MODEL, server.model, server.whole)
             if links:
                 links.end()
             router.close(linger=2.0)
 
 
 def build(
-    part: ServerRole, log: RunLog, clock: EmulatedClock = UNDILATED, keep: Keep | None = None
-) -> ParameterServer:
+    part: ServerRole,
+    log: RunLog,
+    clock: EmulatedClock = UNDILATED,
+    keep: Keep | None = None,
+    reports: LoggedReports | None = None,
+) -> Lasting:
     """Make the parameter server of `part`, on this process's `clock`; `keep` stores the versions
-    that are measured after the run."""
+    that are measured after the run, and `reports` are those of the shards that it leads."""
     initial = config.INITIAL if part.initial else None
-    return from_plan(part.plan, log, initial, config.GRAPH, part.gathering, clock, keep)
+    driven = part.gathering, clock, keep, reports
+    return from_plan(part.plan, log, initial, config.GRAPH, *driven)
 
 
 def from_plan(
@@ -167,14 +184,19 @@ def from_plan(
     gathering: float | None = None,
     clock: EmulatedClock = UNDILATED,
     keep: Keep | None = None,
-) -> ParameterServer:
+    reports: LoggedReports | None = None,
+) -> Lasting:
     """Make the parameter server of `plan`, which writes to `log`, as at the run's start.
 
     `initial`: file of the saved model that the run begins with, or None; `graph`: folder of the
-    exported model, read if the model is cut; `gathering` and `keep` as `Driver` has them.
+    exported model, read if the model is cut; `gathering` and `keep` as `Driver` has them; `reports`
+    as in `build`.
     """
     layout = models.find(plan.model).layout
     saved = None if initial is None else saved_model.read(initial, layout)
+    if reports is not None:
+        driver = Driver(gathering, Heartbeat().interval, keep)
+        return assembly.leader(plan, log, clock.now(), driver, reports, saved)
     state = assembly.parameters(plan, saved)
     cut = _cut_exchange(plan, saved, graph) if plan.worker.cut else None
     now = clock.now()  # behind the start of the learner, which takes seconds

@@ -225,7 +225,9 @@ class DockerRuntime:
             self._engine.perform(action, planned)
             return
         order = Do(action.verb, action.fault, action.setting, planned)
-        self._stdio.tell(action.node, order)
+        struck = self._world.servers if action.node == SERVER else [action.node]
+        for node in struck:  # all shards of the server at once
+            self._stdio.tell(node, order)
 
     def cancel(self, reason: str = "canceled") -> None:
         begun = self._log.zero is not None
@@ -349,6 +351,8 @@ class DockerRuntime:
                 self._engine.draw(said.node, drawn)
             case VerbReport() as done if device and not self._tell_the_server(device, done):
                 self._reports.hear(Said(said.node, said.text))
+            case VerbReport() if said.node in self._world.servers[1:]:
+                pass  # the leader reports what befell all shards
             case _:
                 self._reports.hear(said)
 

@@ -269,7 +269,7 @@ def get_ready(
     """
     view.progress("data")
     host = engines.capacity()
-    split = preflight(scenario, "docker", host).require()
+    split = preflight(scenario, engines.runtime, host).require()
     if split is None:
         raise TypeError("containers train, so their data is split")
     client = connect()

@@ -70,7 +70,8 @@ def resume(
     if unmeasured(folder):
         return _measured(dead, view)
     lives = _checked(dead)
-    if lost := damage(folder.server):
+    shards = range(dead.scenario.server.shards)
+    for lost in filter(None, (damage(folder.shard(number)) for number in shards)):
         view.progress(f"state{lost}: updates behind the damage are lost")
     view.take_timeline(dead.timeline)
     given = view, shaping or _shaping(folder), engines or Engines()
@@ -186,7 +187,8 @@ def _checked(dead: DeadRun) -> EarlierLives:
         raise EmulatorError(f"{folder.server} is gone, with the server's state: {report}")
     try:
         lives = read_lives(log, folder.reports)
-        lives.take_tickets(seen_tickets(folder.server))
+        for number in range(dead.scenario.server.shards):
+            lives.take_tickets(seen_tickets(folder.shard(number)))
     except ValueError as error:
         raise EmulatorError(str(error)) from error
     if not lives.begun:

@@ -64,11 +64,6 @@ class SwarmEngines(play_containers.Engines):
         for node in (home, *others):
             tell(_words(node, placed[node.name]))
         wanted = [node for node in others if placed[node.name]]
-        if wanted and scenario.server.shards > 1:
-            raise HostError(
-                "server.shards: the containers of a swarm have one server: leave it out, or play "
-                "the scenario with --on docker or --on virtual"
-            )
         if not wanted:
             return super().open(client, image, scenario, probe, tell)
         agents.remove_dead(client)

@@ -8,6 +8,8 @@ from emulator.checks import this_host
 from emulator.cli.plan import check
 from emulator.cli.plan.overview_tables import spans
 from emulator.errors import HostError
+from emulator.machine.host import Host
+from emulator.runtimes.swarm.play_swarm import SwarmEngines
 from emulator.scenario import cores_and_memory
 from tests.fakes.typed_commands import Emulate, scenario
 
@@ -58,6 +60,22 @@ def test_the_shards_of_the_server_are_shown(emulate: Emulate, tmp_path: Path, da
     assert words in " ".join(result.out.split())
     assert "refused in containers" not in result.out
     assert "shards" not in emulate("check", scenario(tmp_path), "--on", "virtual").out
+
+
+def test_shards_are_refused_on_a_swarm_by_name(
+    emulate: Emulate, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SwarmEngines, "capacity", lambda self: Host.here())
+    placed = {"home": ["near-0"], "attic": ["near-1"]}
+    monkeypatch.setattr(SwarmEngines, "devices_by_host", lambda self, scenario: placed)
+    file, sharded = scenario(tmp_path), ("--set", "server.shards=2")
+    refused = emulate("check", file, "--on", "swarm", *sharded)
+    assert refused.code == 2
+    assert "server.shards: the shards tell each other of messages over sockets of one host" in (
+        " ".join(refused.out.split())
+    )
+    assert emulate("check", file, "--on", "docker", *sharded).code == 0
+    assert emulate("check", file, "--on", "swarm").code == 0
 
 
 def test_names_are_shown_as_they_are_written(emulate: Emulate, tmp_path: Path, data: None) -> None:

@@ -8,6 +8,7 @@ import pytest
 from emulator.codecs import Dense, TopK
 from emulator.core.server.parameters import Parameters
 from emulator.core.sharding.follower import Follower
+from emulator.core.sharding.shard_channels import FollowerChannel, LeaderChannel, decode_told
 from emulator.core.sharding.shard_orders import (
     Answered,
     AnswerPull,
@@ -22,8 +23,6 @@ from emulator.core.sharding.shard_orders import (
     TellModel,
     TellOptimizer,
     ToldModel,
-    decode_order,
-    encode,
 )
 from emulator.core.wire.messages import Hello, Leave, Pull, UpdateSegment
 from emulator.errors import WireError
@@ -73,7 +72,7 @@ def test_no_part_stays_when_devices_die_and_news_come_late(policy: AnySynchroniz
 
     def strike(event: str, node: str) -> None:
         nonlocal most
-        most = max(most, *(follower.staged for follower in fleet.queues.followers.values()))
+        most = max(most, *(follower.staged for follower in fleet.followers.values()))
         victim = dice.choice([*ALIKE])
         if dice.random() < 0.02 and victim in fleet.devices and victim != node:
             boots[victim] += 1
@@ -82,7 +81,7 @@ def test_no_part_stays_when_devices_die_and_news_come_late(policy: AnySynchroniz
 
     fleet.observe = strike
     fleet.play()
-    versions = {follower._parameters.version for follower in fleet.queues.followers.values()}
+    versions = {follower._parameters.version for follower in fleet.followers.values()}
     assert versions == {fleet.server.version}
     assert fleet.server.version >= 150
     assert sum(boots.values()) > 5
@@ -157,4 +156,5 @@ def test_a_part_that_no_step_uses_is_dropped_and_a_step_of_it_is_an_error() -> N
     ],
 )
 def test_orders_are_the_same_behind_a_connection(told) -> None:
-    assert decode_order(encode(told)) == told
+    told_again = decode_told(LeaderChannel(1).tell(told))
+    assert FollowerChannel().take(told_again) == told

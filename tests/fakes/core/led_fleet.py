@@ -9,26 +9,18 @@ import numpy as np
 
 from emulator.codecs import Dense
 from emulator.core.server.parameters import Parameters
+from emulator.core.sharding.connected_follower import ConnectedFollower
 from emulator.core.sharding.follower import Follower
-from emulator.core.sharding.leader import (
-    Followers,
-    Leader,
-    LeadersCodec,
-    LeadersReplies,
-    LeadersState,
-)
+from emulator.core.sharding.leader import Leader, LeadersCodec, LeadersReplies, LeadersState
+from emulator.core.sharding.parts_elsewhere import Followers
 from emulator.core.sharding.server_shards import LEADER
-from emulator.core.sharding.shard_orders import (
-    News,
-    Order,
-    RefusedCame,
-    Report,
-    Result,
-    decode_order,
-    decode_report,
-    encode,
+from emulator.core.sharding.shard_channels import (
+    LeaderChannel,
+    NumberedNews,
+    NumberedResult,
+    decode_told,
 )
-from emulator.errors import WireError
+from emulator.core.sharding.shard_orders import News, Order, Result
 from emulator.log.lines import RunLog
 from emulator.modulation import Constant
 from emulator.optimizers import SGD
@@ -42,43 +34,74 @@ from tests.fakes.core.random_order_fleet import RATE, Fleet
 class Queues:
     """Orders and reports, as bytes. A follower does its orders when somebody looks for results."""
 
-    def __init__(self, followers: Mapping[int, Follower], deliver: Any) -> None:
+    def __init__(self, followers: Mapping[int, ConnectedFollower], deliver: Any) -> None:
         self.followers, self._deliver = followers, deliver
+        self.channels = {number: LeaderChannel(number) for number in followers}
         self.orders: dict[int, deque[bytes]] = {number: deque() for number in followers}
         self.reports: dict[int, deque[bytes]] = {number: deque() for number in followers}
-        self.kept: deque[tuple[int, News]] = deque()
+        self.kept: deque[tuple[int, NumberedNews]] = deque()
+        self.results: dict[int, deque[NumberedResult]] = {number: deque() for number in followers}
+        for number, follower in followers.items():
+            self.reports[number].append(follower.presence())
+            while not self.channels[number].present:
+                self._hear(number)
+                self.obey(number)
 
     def tell(self, shard: int, order: Order) -> None:
-        self.orders[shard].append(encode(order))
-
-    def report(self, shard: int, report: Report) -> None:
-        self.reports[shard].append(encode(report))
+        message = self.channels[shard].tell(order)
+        if self.channels[shard].present:
+            self.orders[shard].append(message)
 
     def obey(self, shard: int) -> None:
         """Let the follower `shard` do the orders that it has."""
+        follower, reports = self.followers[shard], self.reports[shard]
         while self.orders[shard]:
-            order = decode_order(self.orders[shard].popleft())
-            result, replies = self.followers[shard].obey(order)
-            if result is not None:
-                self.report(shard, result)
+            told = decode_told(self.orders[shard].popleft())
+            if not follower.is_new(told):
+                reports.extend(follower.answers(told))
+                continue
+            result, replies = follower.obey(told)
+            reports.extend(result)
             self._deliver(replies)
 
+    def _hear(self, shard: int) -> None:
+        """Take what the follower `shard` has reported."""
+        while self.reports[shard]:
+            answers, report = self.channels[shard].hear(self.reports[shard].popleft())
+            self.orders[shard].extend(answers)
+            if isinstance(report, NumberedResult):
+                self.results[shard].append(report)
+            elif report is not None:
+                self.kept.append((shard, report))
+
     def result(self, shard: int) -> Result:
-        self.obey(shard)
-        while True:
-            report = decode_report(self.reports[shard].popleft())
-            if isinstance(report, Result):
-                return report
-            self.kept.append((shard, report))
+        while not self.results[shard]:
+            self._hear(shard)
+            self.obey(shard)
+        report = self.results[shard].popleft()
+        self.channels[shard].took(report)
+        return report.result
+
+    def waiting(self) -> bool:
+        for shard in self.followers:
+            self._hear(shard)
+        return bool(self.kept)
 
     def news(self) -> Iterator[tuple[int, News]]:
-        while self.kept:
-            yield self.kept.popleft()
-        for shard, reports in self.reports.items():
-            while reports:
-                report = decode_report(reports.popleft())
-                assert not isinstance(report, Result)
-                yield shard, report
+        self.waiting()
+        for _ in range(len(self.kept)):
+            shard, report = self.kept.popleft()
+            self.channels[shard].took(report)
+            yield shard, report.news
+
+    def returned(self) -> list[int]:
+        return []
+
+    def state(self) -> dict[str, Any]:
+        raise TypeError("these connections are not kept")
+
+    def restore(self, state: dict[str, Any]) -> None:
+        raise TypeError("these connections are not kept")
 
 
 class LedFleet(Fleet):
@@ -107,11 +130,14 @@ class LedFleet(Fleet):
             return Parameters(zeros, RATE, modulation.start(layout), optimizer=optimizer)
 
         followers = {}
+        self.followers: dict[int, Follower] = {}
         for number in range(LEADER + 1, shards):
             segment = self.shards.segments[number]
             layout = self.layout.part(segment)
             pulls = WholeModel().start(layout)
-            followers[number] = Follower(segment, layout, part(number), pulls, codec)
+            follower = Follower(segment, layout, part(number), pulls, codec)
+            self.followers[number] = follower
+            followers[number] = ConnectedFollower(follower, durable=False)
         self.queues = Queues(followers, self._deliver)
         self.following = Followers(self.queues, self.shards)
         own, layout = part(LEADER), self.layout.part(self.shards.segments[LEADER])
@@ -140,7 +166,7 @@ class LedFleet(Fleet):
         self.leader.tick(self.now)
         for number in self.queues.followers:
             self.queues.obey(number)
-        return sum(follower.staged for follower in self.queues.followers.values())
+        return sum(follower.staged for follower in self.followers.values())
 
     def wait(self) -> None:
         due = self.leader.deadline()
@@ -153,10 +179,8 @@ class LedFleet(Fleet):
         if shard == LEADER:
             self._deliver(self.leader.handle(node, message, self.now))
         else:
-            try:
-                self.queues.report(shard, self.queues.followers[shard].hear(message))
-            except WireError as error:
-                self.queues.report(shard, RefusedCame(node, str(error)))
+            report = self.queues.followers[shard].hear(node, message)
+            self.queues.reports[shard].extend(report)
         if self.chance.random() >= self.late:
             self._deliver(self.leader.tick(self.now))
         self.observe("served", node)

@@ -83,7 +83,7 @@ class DurableFleet:
         """Make the server from the disk, as a new process does; `at`: emulated seconds of the last
         record of a run that is resumed."""
         if self.server is not None:  # no thread of a process that is gone writes to its folder
-            self.server._thread.shutdown()
+            self.server.journal._thread.shutdown()
         resumed = Resumed(resumes, at)
         self.server, self.log = recovered(self.output, self.plan, self._build, resumed)
 
@@ -122,7 +122,7 @@ class DurableFleet:
             self.tell(Hello(node, 1))
         elif chance < 0.05:
             self.now += 30.0
-            self.server._finish_saving()  # a disk is never 30 seconds late here, however busy it is
+            self.server.journal.finish()  # a disk is never 30 seconds late here, however busy it is
             self.take(self.server.tick(self.now))
         elif chance < 0.06:
             self.server.refuse(node, "unreadable", self.now)

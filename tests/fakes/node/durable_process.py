@@ -18,17 +18,23 @@ from typing import Any
 import numpy as np
 
 from emulator import codecs
+from emulator.codecs import SegmentEncoder
+from emulator.core import assembly
 from emulator.core.plan import Plan
-from emulator.core.wire.messages import ModelReply
+from emulator.core.wire.messages import ModelReply, ModelSegment
+from emulator.core.worker.sharded_worker import sharded_worker
 from emulator.core.worker.worker import worker
 from emulator.core.zmtp import Heartbeat
 from emulator.learning import models
 from emulator.node import config
 from emulator.node.config import NodeConfig, ServerRole
+from emulator.node.part.worker_parts import SlicedEncoder, joined_model
 from emulator.transport import node_driver
 from emulator.transport.peer import Peer
 from emulator.transport.secrets import issue
+from emulator.transport.shard_peers import ShardPeers
 from emulator.transport.work import Work
+from emulator.world.roles import server_names
 
 BEAT = Heartbeat(interval=0.5, timeout=5.0)
 
@@ -42,12 +48,17 @@ def free_port() -> int:
 class ServerProcess:
     """The server's process at `port`, started anew by `start`."""
 
-    def __init__(self, plan: Plan, folder: Path, port: int) -> None:
-        self.output = folder / "server"
+    def __init__(
+        self, plan: Plan, folder: Path, port: int, shard: int = 0, issued: Any = None
+    ) -> None:
+        """`issued`: guests and secrets of the leader, if the server is the `shard` of one."""
+        name = server_names(plan.worker.shards)[shard]
+        self.output = folder / name
         self.output.mkdir()
-        guests, self.secrets = issue(plan.workers, encrypt=plan.worker.form.encrypted)
-        part = ServerRole(guests=guests, heartbeat=BEAT, plan=plan)
-        self._config, self._port = folder / "server.json", port
+        issued = issued or issue(plan.workers, encrypt=plan.worker.form.encrypted)
+        self.issued, (guests, self.secrets) = issued, issued
+        part = ServerRole(guests=guests, heartbeat=BEAT, plan=plan, shard=shard)
+        self._config, self._port = folder / f"{name}.json", port
         config.write(NodeConfig("server", 0, part), self._config)
         self.address = f"tcp://127.0.0.1:{port}"
         self.process: subprocess.Popen[bytes] | None = None
@@ -56,6 +67,11 @@ class ServerProcess:
         arguments = [str(self._config), str(self.output), str(self._port)]
         command = [sys.executable, "-m", "tests.fakes.node.durable_process", *arguments]
         self.process = subprocess.Popen(command)
+
+    def end(self) -> None:
+        """Kill the process if it is there."""
+        if self.process is not None:
+            self.kill()
 
     def kill(self) -> None:
         assert self.process is not None
@@ -113,17 +129,21 @@ class DrawnGradients:
 
 @contextmanager
 def fleet(
-    plan: Plan, server: ServerProcess, seconds: float, names: Sequence[str] = ()
+    plan: Plan,
+    server: ServerProcess,
+    seconds: float,
+    names: Sequence[str] = (),
+    others: Sequence[ServerProcess] = (),
 ) -> Iterator[list[DrawnGradients]]:
     """Run the workers of `plan` until the server says bye; each gradient takes `seconds`.
 
-    With `names`, only these workers run.
+    With `names`, only these workers run. `others` are the shards that the server leads.
     """
     size, names = models.find(plan.model).layout.size, names or plan.workers
     learners = [DrawnGradients(size, number, seconds) for number in range(len(names))]
     threads = [
         # of a server that died they wait for ever
-        threading.Thread(target=_work, args=(plan, server, name, learner), daemon=True)
+        threading.Thread(target=_work, args=(plan, [server, *others], name, learner), daemon=True)
         for name, learner in zip(names, learners, strict=True)
     ]
     for thread in threads:
@@ -136,8 +156,19 @@ def fleet(
             thread.join(max(0.0, until - time.monotonic()))
 
 
-def _work(plan: Plan, server: ServerProcess, name: str, learner: DrawnGradients) -> None:
-    layout = models.find(plan.model).layout
+def _work(plan: Plan, servers: Sequence[ServerProcess], name: str, learner: DrawnGradients) -> None:
+    layout, server = models.find(plan.model).layout, servers[0]
+    if shards := assembly.server_shards(plan.worker, layout):
+        peers = [Peer(each.address, each.secrets[name], BEAT) for each in servers]
+        context = codecs.EncoderContext(layout, np.random.default_rng(0))
+        by_segment = SegmentEncoder(codecs.make(plan.worker.codec), context)
+        sliced = SlicedEncoder(by_segment, layout)
+        coroutine = sharded_worker(
+            name, 0, sliced, shards, layout, 20.0, ModelSegment, joined_model
+        )
+        with ShardPeers(peers, shards) as both:
+            node_driver.run(coroutine, both, Work(learner), durable=plan.worker.form.durable)
+        return
     context = codecs.EncoderContext(layout, np.random.default_rng(0))
     encoder = codecs.make(plan.worker.codec).start(context)
     with Peer(server.address, server.secrets[name], BEAT) as peer:
@@ -151,6 +182,7 @@ def main() -> None:
     file, output, port = sys.argv[1:]
     part = config.read(Path(file)).part
     assert isinstance(part, ServerRole)
+    config.SHARDS = Path(os.environ.get("SHARDS", config.SHARDS))
     serve(part, Path(output), int(port))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emulator.codecs import Dense
-from emulator.node.durable import durable_server, state_folder
+from emulator.node.durable import journal, state_folder
 from emulator.node.durable.packed_state import PackedState
 from emulator.node.durable.state_folder import StateFolder
 from tests.fakes.node.durable_fleet import DurableFleet, plan_of
@@ -39,8 +39,8 @@ class Disk:
 
 
 def test_the_room_is_that_of_the_page() -> None:
-    assert (durable_server.REPLAY, durable_server.ROOM) == (1.0, 256 << 20)
-    assert 3 * durable_server.ROOM == 768 << 20
+    assert (journal.REPLAY, journal.ROOM) == (1.0, 256 << 20)
+    assert 3 * journal.ROOM == 768 << 20
 
 
 @pytest.mark.parametrize("room", [1_200_000, 1], ids=["room", "large model"])
@@ -48,8 +48,8 @@ def test_inputs_and_states_have_a_bound(
     room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A model is large if four of its states take more than the room."""
-    monkeypatch.setattr(durable_server, "REPLAY", 1e9)
-    monkeypatch.setattr(durable_server, "ROOM", room)
+    monkeypatch.setattr(journal, "REPLAY", 1e9)
+    monkeypatch.setattr(journal, "ROOM", room)
     fleet, disk = DurableFleet(plan_of(codec=Dense()), tmp_path), Disk(tmp_path)
     write = state_folder.write_state
 
@@ -65,7 +65,7 @@ def test_inputs_and_states_have_a_bound(
         before = disk.most_inputs
         fleet.step()
         fleet.server.tick(fleet.now)
-        fleet.server._finish_saving()
+        fleet.server.journal.finish()
         disk.look()
         message = max(message, disk.most_inputs - before)
     assert disk.most_states == 3
@@ -110,9 +110,9 @@ def test_a_state_has_its_name_once_it_is_on_the_disk(
         fsync(file)
 
     monkeypatch.setattr(os, "fsync", spied)
-    number = fleet.server._log.number  # type: ignore[union-attr]
+    number = fleet.server.journal.number
     fleet.server._save(number)
-    fleet.server._finish_saving()
+    fleet.server.journal.finish()
     (state,) = (tmp_path / "durable").glob("state-*.npz")
     assert state.name == f"state-{number:012d}.npz"
     assert synchronized[:3] == [

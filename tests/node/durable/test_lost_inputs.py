@@ -11,7 +11,7 @@ import pytest
 from emulator.core.wire.messages import Update
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
-from emulator.node.durable import durable_server
+from emulator.node.durable import journal
 from emulator.node.durable.segment_file import SegmentWriter
 from emulator.node.durable.state_folder import StateFolder
 from tests.fakes.node.durable_fleet import DurableFleet, frozen, plan_of
@@ -45,13 +45,13 @@ def test_lost_inputs_are_counted_and_the_run_goes_on(
     states: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the log of inputs the last bytes are lost, of `run.jsonl` some lines, or none."""
-    monkeypatch.setattr(durable_server, "REPLAY", 0.0 if states else 1e9)
+    monkeypatch.setattr(journal, "REPLAY", 0.0 if states else 1e9)
     whole = tmp_path / "whole"
     whole.mkdir()
     fleet = DurableFleet(plan_of(), whole, seed=2)
     fleet.begin()
     fleet.play(150)
-    fleet.server._finish_saving()
+    fleet.server.journal.finish()
     made = fleet.server.version
     assert made > 40
     dice, lost = Random(1), []

@@ -12,7 +12,7 @@ import pytest
 from emulator import synchronization
 from emulator.checks.own_parts import unfit_plugins
 from emulator.core.server import refusal_counts
-from emulator.node.durable import durable_server
+from emulator.node.durable import journal
 from emulator.node.durable.packed_state import PackedState, packed, unpacked
 from emulator.plugins.stateful import Held, copied
 from emulator.scenario import load
@@ -108,14 +108,14 @@ def mine(tmp_path: Path) -> str:
 def test_a_killed_server_has_the_objects_of_a_plugin_again(
     mine: str, replay: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(durable_server, "REPLAY", replay)
+    monkeypatch.setattr(journal, "REPLAY", replay)
     own = synchronization.make({"kind": mine})
     fleet = DurableFleet(plan_of(synchronization=own), tmp_path, seed=2)
     fleet.begin()
     for _ in range(3):
         fleet.play(40)
-        if fleet.server._saving:
-            fleet.server._saving.result()
+        if fleet.server.journal._saving:
+            fleet.server.journal._saving.result()
         before, version = frozen(fleet.server.server), fleet.server.version
         fleet.boot()
         assert same(frozen(fleet.server.server), before)

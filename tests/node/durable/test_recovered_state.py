@@ -14,7 +14,7 @@ from emulator.core.server.refusal_counts import QuarantineRule
 from emulator.core.wire.messages import Diverged, Update, UpdateSegment
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UnsentRecord, UpdateRecord
-from emulator.node.durable import durable_server, state_folder
+from emulator.node.durable import journal, state_folder
 from emulator.node.durable.packed_state import packed
 from emulator.plugins.stateful import Stateful
 from emulator.world.roles import CONDUCTOR
@@ -28,14 +28,14 @@ from tests.node.durable.equal_states import same
 @pytest.mark.parametrize("saves", [False, True], ids=["inputs", "states"])
 @pytest.mark.parametrize("name", PLANS)
 def test_a_killed_server_comes_back_the_same(name, saves, tmp_path, monkeypatch):
-    monkeypatch.setattr(durable_server, "REPLAY", 0.0 if saves else 1e9)
+    monkeypatch.setattr(journal, "REPLAY", 0.0 if saves else 1e9)
     fleet = DurableFleet(plan_of(**PLANS[name]), tmp_path, seed=len(name))
     fleet.begin()
     for _ in range(4):
         fleet.play(60)
         before, lines, version = frozen(fleet.server.server), fleet.lines, fleet.server.version
-        if fleet.server._saving:
-            fleet.server._saving.result()
+        if fleet.server.journal._saving:
+            fleet.server.journal._saving.result()
         fleet.boot()
         assert same(frozen(fleet.server.server), before)
         assert fleet.lines.startswith(lines) and fleet.lines.count(b"\n") == lines.count(b"\n") + 1
@@ -47,16 +47,16 @@ def test_a_killed_server_comes_back_the_same(name, saves, tmp_path, monkeypatch)
     if saves:  # the disk that it takes is bounded
         for _ in range(4):
             fleet.play(5)
-            fleet.server._spent = 1.0
+            fleet.server.journal._spent = 1.0
             fleet.server.tick(fleet.now)
-            fleet.server._saving and fleet.server._saving.result()
+            fleet.server.journal._saving and fleet.server.journal._saving.result()
         assert len(list((tmp_path / "durable").glob("state-*"))) == 2
         assert len(list((tmp_path / "durable").glob("inputs-*"))) <= 3
 
 
 @pytest.mark.parametrize("replay", [0.0, 1e9], ids=["states", "inputs"])
 def test_refusals_and_quarantines_come_back(replay, tmp_path, monkeypatch):
-    monkeypatch.setattr(durable_server, "REPLAY", replay)
+    monkeypatch.setattr(journal, "REPLAY", replay)
     rule = QuarantineRule(refusals=3, within=1e6, lasts=1e6)
     fleet = DurableFleet(replace(plan_of(), quarantine=rule), tmp_path)
     fleet.begin()
@@ -64,8 +64,8 @@ def test_refusals_and_quarantines_come_back(replay, tmp_path, monkeypatch):
         fleet.server.handle("a", Diverged("a", 99), fleet.now)
         fleet.server.tick(fleet.now)
         fleet.server.tick(fleet.now)
-        if fleet.server._saving:
-            fleet.server._saving.result()
+        if fleet.server.journal._saving:
+            fleet.server.journal._saving.result()
         before = frozen(fleet.server.server)
         fleet.boot()
         assert same(frozen(fleet.server.server), before)
@@ -130,7 +130,7 @@ def test_with_states_alone_updates_since_the_last_are_lost_and_told(tmp_path):
     fleet.play(90)
     fleet.now += 31.0
     fleet.server.tick(fleet.now)
-    fleet.server._saving.result()
+    fleet.server.journal._saving.result()
     kept, theta = fleet.server.version, fleet.server.model.snapshot().copy()
     for node in "abcd" * 3:
         fleet.pull(node)
@@ -193,12 +193,12 @@ def test_a_conducted_run_waits_for_its_conductor_each_time(tmp_path):
 
 @pytest.mark.slow
 def test_a_damaged_newest_state_costs_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(durable_server, "REPLAY", 0.0)
+    monkeypatch.setattr(journal, "REPLAY", 0.0)
     fleet = DurableFleet(plan_of(modulation=modulation.PerParameter()), tmp_path)
     fleet.begin()
     for _ in range(5):
         fleet.play(30)
-        fleet.server._saving and fleet.server._saving.result()
+        fleet.server.journal._saving and fleet.server.journal._saving.result()
     before = frozen(fleet.server.server)
     *_, newest = sorted((tmp_path / "durable").glob("state-*"))
     content = bytearray(newest.read_bytes())
@@ -209,14 +209,14 @@ def test_a_damaged_newest_state_costs_nothing(tmp_path, monkeypatch):
 
 
 def test_a_state_by_the_name_of_another_counts_as_damaged(tmp_path, monkeypatch):
-    monkeypatch.setattr(durable_server, "REPLAY", 0.0)
+    monkeypatch.setattr(journal, "REPLAY", 0.0)
     fleet = DurableFleet(plan_of(), tmp_path)
     fleet.begin()
     for _ in range(3):
         fleet.play(30)
-        fleet.server._spent = 1.0
+        fleet.server.journal._spent = 1.0
         fleet.server.tick(fleet.now)
-        fleet.server._saving and fleet.server._saving.result()
+        fleet.server.journal._saving and fleet.server.journal._saving.result()
     before = frozen(fleet.server.server)
     older, newest = sorted((tmp_path / "durable").glob("state-*"))
     newest.write_bytes(older.read_bytes())
@@ -248,7 +248,7 @@ def test_a_push_that_came_back_with_the_state_has_its_bytes_once(name, tmp_path)
     fleet.push(early)  # waits in the state, if pushes wait at all
     fleet.now += 31.0
     fleet.server.tick(fleet.now)
-    fleet.server._saving.result()
+    fleet.server.journal._saving.result()
     for life in range(3):
         for node in late:  # each pushes anew, over a new connection
             fleet.models[node] = models[node]
@@ -305,7 +305,7 @@ def test_a_left_over_of_one_recovery_does_not_count_in_the_next():
 
 @pytest.mark.parametrize("replay", [0.0, 1e9], ids=["states", "inputs"])
 def test_unsent_answers_are_counted_once_over_crashes(replay, tmp_path, monkeypatch):
-    monkeypatch.setattr(durable_server, "REPLAY", replay)
+    monkeypatch.setattr(journal, "REPLAY", replay)
     fleet = DurableFleet(plan_of(), tmp_path)
     fleet.begin()
     lost = 0
@@ -313,8 +313,8 @@ def test_unsent_answers_are_counted_once_over_crashes(replay, tmp_path, monkeypa
         fleet.server.unsent(fleet.pull(node), fleet.now)
         lost += 1
         fleet.server.tick(fleet.now)
-        if fleet.server._saving:
-            fleet.server._saving.result()
+        if fleet.server.journal._saving:
+            fleet.server.journal._saving.result()
         before = frozen(fleet.server.server)
         fleet.boot()
         assert same(frozen(fleet.server.server), before)
@@ -365,8 +365,8 @@ def test_a_state_of_another_format_is_refused_and_stays(tmp_path, monkeypatch):
     fleet.play(30)
     with monkeypatch.context() as earlier:
         earlier.setattr(state_folder, "FORMAT", 1)
-        fleet.server._save(fleet.server._log.number)
-        fleet.server._finish_saving()
+        fleet.server._save(fleet.server.journal.number)
+        fleet.server.journal.finish()
     before = frozen(fleet.server.server)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
     with pytest.raises(ValueError, match=r"state of format 1, .* reads format 2"):

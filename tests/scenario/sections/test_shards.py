@@ -99,13 +99,35 @@ def test_all_else_goes_together_with_shards(algorithm: str) -> None:
     assert small(SHARDS, ("algorithm: asgd", f"algorithm: {algorithm}")).server.shards == 2
 
 
-def test_no_shard_comes_back_in_containers() -> None:
-    scenario = small(with_server("shards: 2, durability: update"))
-    found = preflight(scenario, "docker", split_by=lambda scenario: None).refusals
-    reasons = [str(each) for each in found if str(each).startswith("server.shards")]
-    assert reasons == [
-        "server.shards: in containers no shard of the server comes back after its end: leave "
-        "server.durability out, or play the scenario with --on virtual"
-    ]
-    assert not preflight(scenario, "virtual", split_by=lambda scenario: None).refusals
-    assert isinstance(found[0], ScenarioError)
+@pytest.mark.parametrize(
+    "on, durability, reasons",
+    [
+        ("docker", "update", []),
+        ("virtual", "{every: 5s}", []),
+        (
+            "docker",
+            "{every: 5s}",
+            [
+                "server.durability: in containers a shard comes back alone, and an older state "
+                "would not fit those of the others: write update, or play the scenario with --on "
+                "virtual"
+            ],
+        ),
+        (
+            "swarm",
+            "update",
+            [
+                "server.shards: the shards tell each other of messages over sockets of one host: "
+                "leave it out, or play the scenario with --on docker or --on virtual"
+            ],
+        ),
+    ],
+)
+def test_shards_are_refused_by_name_where_a_runtime_has_none(
+    on: str, durability: str, reasons: list[str]
+) -> None:
+    scenario = small(with_server(f"shards: 2, durability: {durability}"))
+    found = preflight(scenario, on, split_by=lambda scenario: None).refusals
+    told = [each for each in found if str(each).startswith("server.")]
+    assert [str(each) for each in told] == reasons
+    assert all(isinstance(each, ScenarioError) for each in told)

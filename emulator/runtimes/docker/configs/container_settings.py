@@ -98,6 +98,12 @@ class Prepared:
         return self.folder.server
 
     @property
+    def outputs(self) -> dict[str, Path]:
+        """The folder of each container of the server, by its name: that of a shard which follows
+        is for its durable state."""
+        return {name: self.folder.shard(number) for number, name in enumerate(self.servers)}
+
+    @property
     def _initial(self) -> Path:
         """The copy of the saved model that the server begins with."""
         return self.folder.work / "initial.npz"
@@ -153,8 +159,8 @@ class Prepared:
         if self.sources and name not in (EVALUATOR, *self.gateways, *self.relays):
             mounts[str(config.PLUGINS)] = self.folder.path / FOLDER
         if name in self.servers:
-            if name == SERVER:
-                mounts[str(config.OUTPUT)] = self.output
+            if name == SERVER or self.configs.plan.durability is not None:
+                mounts[str(config.OUTPUT)] = self.outputs[name]
             if self.scenario.training.initial is not None:
                 mounts[str(config.INITIAL)] = self._initial
             training = self.scenario.training
@@ -199,7 +205,8 @@ class Prepared:
         towards its limit. They end at the size of the file system, with the system's message.
         """
         needs, files = demand(self.scenario), room_in_memory(self.output)
-        shards = dict.fromkeys(self.servers, needs.server_limit)
+        kept = files if self.configs.plan.durability is not None else 0
+        shards = dict.fromkeys(self.servers, needs.server_limit + kept)
         return {**shards, SERVER: needs.server_limit + files, EVALUATOR: needs.evaluator_limit}
 
 
@@ -239,9 +246,10 @@ def prepare(
     world = Prepared(scenario, folder, *made, sources=sources, files=means.files)
     tell("shards")
     _write_shards(split, folder.work / "shards")
-    world.output.mkdir(exist_ok=True)  # a run that is resumed has its server's state there
-    if os.getuid() == 0:
-        shutil.chown(world.output, user, user)
+    for output in world.outputs.values() if planned.durability is not None else [world.output]:
+        output.mkdir(exist_ok=True)  # a run that is resumed has its server's state there
+        if os.getuid() == 0:
+            shutil.chown(output, user, user)
     return world
 
 

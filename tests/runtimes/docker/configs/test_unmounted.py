@@ -1,4 +1,4 @@
-"""Scenarios that Compose cannot play: its server gets no graph and no model to begin with."""
+"""Scenarios that Compose cannot play: its server is one, without a graph or a saved model."""
 
 from pathlib import Path
 
@@ -12,7 +12,16 @@ from tests.fakes.virtual_world import SCENARIO
 CUT = "training.fully_connected={place: {after: 1}}"
 
 
-def test_a_cut_model_is_refused_before_anything_is_laid_down(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"training\.fully_connected: .*no file with the model"):
-        lay_down(loads(SCENARIO, (CUT,)), tmp_path / "compose")
+@pytest.mark.parametrize(
+    "key, message",
+    [
+        (CUT, r"training\.fully_connected: .*no file with the model"),
+        ("server.shards=2", r"^server\.shards: docker-compose\.yml has one server: play"),
+    ],
+)
+def test_a_scenario_is_refused_before_anything_is_laid_down(
+    key: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        lay_down(loads(SCENARIO, (key,)), tmp_path / "compose")
     assert not [*tmp_path.iterdir()]

@@ -48,6 +48,8 @@ class Wires:
     def __init__(self) -> None:
         self.news: list[list[Said | OutputEnded]] = []
         self.orders: list[str] = []
+        self.told: list[str] = []
+        """The receivers of the orders."""
         self.heard: set[str] = set()
 
     def open(self, *anything: object) -> None: ...
@@ -58,6 +60,7 @@ class Wires:
     def close(self) -> None: ...
 
     def tell(self, node: str, order: AnyOrder) -> bool:
+        self.told.append(node)
         self.orders.append("stop" if isinstance(order, StopPart) else getattr(order, "verb", ""))
         return True
 
@@ -83,10 +86,15 @@ class Played:
         }
         container = SimpleNamespace(id="1", attrs=address, start=lambda: 0, reload=lambda: 0)
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
-        world = Prepared(scenario, folder, configs(text=text), "image", folder.path)
+        client.volumes = client.networks
+        self.world = world = Prepared(scenario, folder, configs(text=text), "image", folder.path)
         wires: Any = self.wires
         self.runtime = DockerRuntime(Hosts.here(client), folder, world, self.view, self.load, wires)
         self.scenario, self.survivors = scenario, Survivors(2, [])
+
+    def close(self) -> None:
+        self.runtime._node_logs.close()
+        self.load.end()
 
     def write(self, at: float, what: str, **facts: Any) -> None:
         with (self.folder.server / "run.jsonl").open("a") as log:

@@ -210,8 +210,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
     yield run
     for item in made:
-        item.runtime._node_logs.close()
-        item.load.end()
+        item.close()
 
 
 KILLED = (event("kill", signal="9"), event("die", exitCode="137"))
