@@ -18,7 +18,7 @@ from typing import Any
 from ...machine.host import Load
 from ...transport.secrets import read_keys
 from ...transport.tunnel.agent_end import AgentEnd
-from ...transport.tunnel.byte_streams import Ends
+from ...transport.tunnel.byte_streams import connected
 from ...transport.tunnel.placed_files import Placed, unpack
 
 SOCKET = "/var/run/docker.sock"
@@ -95,9 +95,9 @@ class Hands:
         return {"busy": self._load.busy[known], "pressure": self._load.pressure[known]}
 
 
-async def connect() -> Ends:
+async def connect() -> socket.socket:
     """Open a connection to the engine."""
-    return await asyncio.open_unix_connection(SOCKET)
+    return await connected(SOCKET)
 
 
 async def serve(port: int) -> None:

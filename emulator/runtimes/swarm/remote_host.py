@@ -1,13 +1,16 @@
 """Another host of a run: its engine behind an agent, and the files of its containers."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import requests
 from docker import DockerClient
 from docker.errors import DockerException
+from requests.adapters import BaseAdapter
 
 from ...errors import DeploymentError
 from ...transport.tunnel.conductor_end import Tunnel, TunnelError
@@ -21,6 +24,33 @@ TRANSFER = 300.0
 """Seconds in which a file or folder reaches a host."""
 
 
+ENGINE_SCHEME = "http+docker://"
+"""Scheme under which Docker's client has its connections to a Unix socket."""
+
+
+class _ThroughTunnel(BaseAdapter):
+    """Sends requests by the adapter `inner`; an error has the reason of the tunnel, too.
+
+    Without it an engine that is gone is a connection that was aborted, here as there.
+    """
+
+    def __init__(self, inner: BaseAdapter, tunnel: Tunnel) -> None:
+        super().__init__()
+        self._inner, self._tunnel = inner, tunnel
+
+    def send(self, *request: Any, **options: Any) -> requests.Response:
+        begun = time.monotonic()
+        try:
+            return self._inner.send(*request, **options)
+        except requests.ConnectionError as error:
+            if why := self._tunnel.lost or self._tunnel.broken(begun):
+                raise requests.ConnectionError(f"its connection has ended: {why}") from error
+            raise
+
+    def close(self) -> None:
+        self._inner.close()
+
+
 class RemoteHost(EngineHost):
     """A host whose engine and clock are reached through a tunnel to its agent."""
 
@@ -31,6 +61,9 @@ class RemoteHost(EngineHost):
         super().__init__(client, name)
         self.load, self.cores, self.tunnel = tunnel.load, cores, tunnel
         self._folder = _mounted(client, agent)
+        client.api.mount(
+            ENGINE_SCHEME, _ThroughTunnel(client.api.get_adapter(ENGINE_SCHEME), tunnel)
+        )
         self._placed: dict[tuple[str, Path], Path] = {}
         self._lock = Lock()
         self._lost = ""

@@ -34,10 +34,17 @@ class Shut(TunnelHead, frozen=True):
     number: int
 
 
-class Close(TunnelHead, frozen=True):
-    """The stream has ended in both directions."""
+class Unread(TunnelHead, frozen=True):
+    """The sender passes no more of the stream on, as nobody reads it; it goes on to send."""
 
     number: int
+
+
+class Close(TunnelHead, frozen=True):
+    """The stream has ended in both directions, if by an error for the reason `why`."""
+
+    number: int
+    why: str = ""
 
 
 class Question(TunnelHead, frozen=True):
@@ -62,7 +69,7 @@ class NoReply(TunnelHead, frozen=True):
     why: str
 
 
-StreamHead: TypeAlias = Open | Data | Taken | Shut | Close
+StreamHead: TypeAlias = Open | Data | Taken | Shut | Unread | Close
 AnyTunnelHead: TypeAlias = StreamHead | Question | Reply | NoReply
 
 encode = msgspec.msgpack.Encoder().encode

@@ -8,8 +8,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import requests
+from requests.adapters import BaseAdapter
 
 from emulator.errors import DeploymentError, HostError
+from emulator.runtimes.docker.engine.client import refusals
 from emulator.runtimes.docker.engine.hosts import EngineHost
 from emulator.runtimes.swarm import agent, agents, other_hosts
 from emulator.runtimes.swarm.agent import FILES, Hands
@@ -34,6 +37,10 @@ class Wire:
         self.hands, self.asked, self.lost = Hands(folder), list[str](), ""
         self.load = SimpleNamespace(busy=[], pressure=[])
         self.offset, self.refuses = ClockOffset(), ""
+        self.broke = ""
+
+    def broken(self, since: float) -> str:
+        return self.broke
 
     def ask(self, what: str, payload: bytes = b"", timeout: float = 1.0, **facts: Any) -> Any:
         self.asked.append(what)
@@ -53,9 +60,34 @@ def wire(there: Path) -> Wire:
 @pytest.fixture
 def host(wire: Wire, there: Path) -> RemoteHost:
     mounts = {"Mounts": [{"Source": str(there), "Destination": str(FILES)}]}
-    client: Any = SimpleNamespace(api=SimpleNamespace(inspect_container=lambda name: mounts))
+    api = requests.Session()  # as Docker's client is one
+    api.mount("http+docker://", Aborted())
+    api.inspect_container = lambda name: mounts  # type: ignore[attr-defined]
+    client: Any = SimpleNamespace(api=api)
     tunnel: Any = wire
     return RemoteHost("far", 4, tunnel, client, "agent")
+
+
+class Aborted(BaseAdapter):
+    """A connection to an engine that is gone, as Docker's client sees it."""
+
+    def send(self, *request: Any, **options: Any) -> Any:
+        raise requests.ConnectionError("Connection aborted.")
+
+    def close(self) -> None: ...
+
+
+def test_a_call_to_an_engine_that_is_gone_has_the_reason(host: RemoteHost, wire: Wire) -> None:
+    """The agent knows why it reaches no engine, and the connection here is only aborted."""
+    api: Any = host.client.api
+    for broke, lost, said in (
+        ("", "", "Connection aborted"),
+        ("[Errno 111] Connection refused", "", "Connection refused"),
+        ("[Errno 111] Connection refused", "no answer for 10 s", "no answer for 10 s"),
+    ):
+        wire.broke, wire.lost = broke, lost
+        with pytest.raises(DeploymentError, match=f"^starting x: .*{said}"), refusals("starting x"):
+            api.get("http+docker://localhost/containers")
 
 
 def test_a_folder_arrives_as_it_is(host: RemoteHost, wire: Wire, tmp_path: Path) -> None:
