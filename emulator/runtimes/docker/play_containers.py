@@ -30,7 +30,7 @@ from ...scenario.timeline.compiled import timeline
 from ...shaping.backend import Backend, Delay
 from .configs.container_settings import Means, Prepared, prepare
 from .container_runtime import DockerRuntime
-from .engine.cleanup import clean_up_late
+from .engine.cleanup import Removed, clean_up, clean_up_late
 from .engine.client import connect, refusals
 from .engine.endpoint import endpoint
 from .engine.hosts import EngineHost, Hosts
@@ -108,6 +108,11 @@ class Engines:
         hosts = Hosts.here(client)
         return hosts, probe(hosts.home)
 
+    def clean_up(self, client: DockerClient, run: str, tell: Callable[[str], None]) -> Removed:
+        """Remove everything of `run`, whose conductor is dead, from the engines. `client` as of
+        `open`; a refusal raises no error."""
+        return clean_up(client, run)
+
     def encrypted(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with its messages encrypted, if they leave this machine."""
         return scenario
@@ -171,7 +176,7 @@ def conducting(
             read(folder.records),
             left=left,
             shaped=Shaped(ready.backend.delay, shortest),
-            hosts={device: host.name for device, host in hosts.placed.items()},
+            hosts=hosts.devices(session.scenario),
         )
 
 
@@ -319,7 +324,7 @@ def container_facts(
         "tcp": scenario.tcp.congestion if scenario.tcp else kernel.default_congestion(),
         "encrypted": scenario.server.encrypt,
         **bottlenecks(scenario, backend),
-        **hosts.facts(scenario),
+        **({"hosts": hosts.devices(scenario)} if hosts.several else {}),
         **({} if scenario.time is None else {"dilation": scenario.dilation}),
     }
 

@@ -39,7 +39,7 @@ from ...scenario.sections.server_section import NONE
 from ...shaping.backend import DELAYS, Backend, Delay
 from ...world import verbs
 from .earlier_lives import EarlierLives, read_lives
-from .engine.cleanup import clean_up, clean_up_hosts
+from .engine.cleanup import clean_up_hosts
 from .engine.client import connect
 from .engine.owners import owned
 from .images import node_image
@@ -68,7 +68,7 @@ def resume(
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     folder = dead.folder
     if unmeasured(folder):
-        return _measured(dead, view)
+        return _measured(dead, view, engines or Engines())
     lives = _checked(dead)
     if lost := damage(folder.server):
         view.progress(f"state{lost}: updates behind the damage are lost")
@@ -102,8 +102,11 @@ def _gone_on(
     return folder.path, session.summary
 
 
-def _measured(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
-    """Measure the versions of the run `dead` that wait in its folder, and write its log anew."""
+def _measured(dead: DeadRun, view: RunView, engines: Engines) -> tuple[Path, dict[str, Any]]:
+    """Measure the versions of the run `dead` that wait in its folder, and write its log anew.
+
+    They are measured on this machine; what the run has left at others of its `engines` is removed.
+    """
     folder, scenario = dead.folder, dead.scenario
     client = connect()
     image = node_image.require(client).id
@@ -111,19 +114,20 @@ def _measured(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
     test = split_data(scenario).data.test
     view.progress("graphs")
     graph = export.ready(scenario.training.network, scenario.seed)
-    clean_up(client, folder.run)
+    stays = engines.clean_up(client, folder.run, view.progress).left
     folder.discard_work()
     session = Session(scenario, dead.timeline, folder, dead.runtime)
     with owned(folder.run), session:
         folder.work.mkdir(mode=0o700)
         died = None if reopen(folder) else {"reason": "failed", "detail": DIED}
-        left = measure_versions(client, session, image, graph, test, view)
+        left = *stays, *measure_versions(client, session, image, graph, test, view)
         folder.discard_work()
         known = known_before(folder)
         origin = gather(folder, died)
         if origin.source != "none":  # the run was not gathered before
             known["model"] = origin.plain()
-        session.conclude(read(folder.records), left=left, **known)
+        hosts = read_json(folder.path / "manifest.json").get("hosts", {})
+        session.conclude(read(folder.records), left=left, hosts=hosts, **known)
         (folder.path / ORIGIN).unlink(missing_ok=True)  # the summary has it now
     return folder.path, session.summary
 

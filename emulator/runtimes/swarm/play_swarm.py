@@ -12,13 +12,14 @@ from ...scenario import Scenario
 from ...scenario.sections.server_section import HOST
 from ..docker import play_containers, resume_containers
 from ..docker.configs.container_settings import Means
+from ..docker.engine.cleanup import Removed
 from ..docker.engine.client import connect
 from ..docker.engine.hosts import EngineHost, Hosts
 from ..docker.engine.probing import described
 from ..docker.images.node_image import NodeImage
 from . import agents
 from .nodes import Node, ready_nodes
-from .other_hosts import remove_dead_there
+from .other_hosts import clean_other_hosts, remove_dead_there
 from .placement import HostRoom, place
 
 
@@ -46,6 +47,11 @@ class SwarmEngines(play_containers.Engines):
         """Return the devices that each host would have. Raises HostError as `open`."""
         home, others = ready_nodes(connect())
         return _by_host([home, *others], scenario)
+
+    def clean_up(self, client: DockerClient, run: str, tell: Callable[[str], None]) -> Removed:
+        # first the other hosts: the network goes once no container anywhere is in it
+        there = clean_other_hosts(client, lambda each: each == run, False, tell)
+        return there.removed + super().clean_up(client, run, tell)
 
     def encrypted(self, scenario: Scenario) -> Scenario:
         server = scenario.server.model_copy(update={"encrypt": True})
@@ -80,7 +86,8 @@ class SwarmEngines(play_containers.Engines):
             if scenario.server.relay == HOST:
                 relays = {relay_name(host.name): placed[host.name] for host in running.hosts}
                 there |= {relay_name(host.name): host for host in running.hosts}
-            hosts = Hosts(EngineHost(client), running.hosts, there, running.close)
+            here = EngineHost(client, word=home.name)
+            hosts = Hosts(here, running.hosts, there, running.close)
             return hosts, replace(_means_of_all(hosts, probe, tell), relays=relays)
         except BaseException:
             running.close()

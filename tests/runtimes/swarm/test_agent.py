@@ -12,14 +12,18 @@ import requests
 from requests.adapters import BaseAdapter
 
 from emulator.errors import DeploymentError, HostError
+from emulator.machine.host import Load
 from emulator.runtimes.docker.engine.client import refusals
-from emulator.runtimes.docker.engine.hosts import EngineHost
+from emulator.runtimes.docker.engine.hosts import EngineHost, Hosts
+from emulator.runtimes.docker.host_log import HostLogs
 from emulator.runtimes.swarm import agent, agents, other_hosts
 from emulator.runtimes.swarm.agent import FILES, Hands
 from emulator.runtimes.swarm.nodes import unreachable_nodes
 from emulator.runtimes.swarm.remote_host import RemoteHost
+from emulator.scenario import loads
 from emulator.transport.tunnel.clock_offset import ClockOffset
 from emulator.transport.tunnel.conductor_end import TunnelError
+from emulator.world.emulated_clock import UNDILATED
 
 
 @pytest.fixture
@@ -174,8 +178,6 @@ def test_times_are_turned_into_those_of_this_machine(host: RemoteHost, wire: Wir
 
 
 def test_boxes_and_fork_servers_of_several_hosts_have_names_of_their_own(host: RemoteHost) -> None:
-    from emulator.runtimes.docker.engine.hosts import EngineHost, Hosts
-
     client: Any = None
     home = EngineHost(client)
     hosts = Hosts(home, (host,), {"d": host})
@@ -184,6 +186,28 @@ def test_boxes_and_fork_servers_of_several_hosts_have_names_of_their_own(host: R
         *(host, home, host, host, home)
     ]
     assert hosts.several and not Hosts.here(client).several
+
+
+def test_records_and_files_call_each_host_by_one_word(host: RemoteHost) -> None:
+    """That of `emulate check`: the name of its node. A run on one host names none."""
+    client: Any = None
+    home = EngineHost(client, word="near")
+    scenario = loads(
+        "name: two\ntraining: {dataset: digits, model: digits-mlp, algorithm: asgd}\n"
+        "stop: {updates: 10}\ndevices: [{name: d, count: 3}]\n"
+    )
+    hosts = Hosts(home, (host,), {"d-1": host})
+    assert hosts.devices(scenario) == {"near": ["d-0", "d-2"], "far": ["d-1"]}
+    assert Hosts.here(client).devices(scenario) == {}
+    load = Load()
+    load.busy, load.pressure = [0.5], [None]
+    host.load.busy, host.load.pressure = [0.25, 0.75], [None, None]
+    logs = HostLogs(hosts, load, (), UNDILATED)
+    host.load.busy.append(0.5)
+    assert [record.host for record in logs.tick(1.0, last=True)] == ["near"]
+    host.load.busy.append(0.5)
+    host.load.pressure.append(None)
+    assert [record.host for record in logs.tick(2.0, last=True)] == ["far"]
 
 
 def test_the_socket_s_path_fits_into_a_unix_address() -> None:
