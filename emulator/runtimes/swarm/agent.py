@@ -2,7 +2,8 @@
 
 The process of the container `python -m emulator.runtimes.swarm.agent PORT`. It holds the streams of
 the conductor to the devices' containers, so when it dies the engine ends their standard input, and
-their supervisors end them. A conductor that is silent loses its streams in the same way.
+their supervisors end them. A conductor that is silent loses its streams in the same way. Services
+of Docker 20.10 cannot forbid their processes to gain privileges: the agent forbids it to itself.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...machine.host import Load
+from ...node.forking.kernel_calls import confine
 from ...transport.secrets import read_keys
 from ...transport.tunnel.agent_end import AgentEnd
 from ...transport.tunnel.byte_streams import connected
@@ -66,13 +68,15 @@ class Hands:
             engine.connect(SOCKET)
 
     def _put(self, to: str, placed: Placed) -> None:
-        for name, mode, user, group, content in placed:
+        for name, mode, user, group, content, at in placed:
             path = self._inside(to, name)
             if content is None:
                 path.mkdir(parents=True, exist_ok=True)
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
+                with path.open("r+b" if at else "wb") as file:
+                    file.seek(at)
+                    file.write(content)
             os.chown(path, user, group)
             path.chmod(mode)
 
@@ -115,6 +119,7 @@ async def serve(port: int) -> None:
 
 
 def main() -> None:
+    confine(())  # before any thread begins, as each has it by itself
     asyncio.run(serve(int(sys.argv[1])))
 
 

@@ -14,6 +14,7 @@ from ..docker.engine.probing import Probed, examine
 from ..docker.images import node_image
 from . import agents
 from .nodes import manages, ready_nodes, unreachable_nodes
+from .socket_folders import remove_dead_folders
 
 
 @dataclass
@@ -33,10 +34,12 @@ def clean_other_hosts(
 ) -> Cleaned:
     """Remove what dead runs have left at the other hosts of the swarm that `client` manages.
 
-    Of runs that live only with `force`, and of none that is not `wanted`. Without a swarm nothing
-    is done. A line in `left` names each host that was not reached.
+    Of runs that live only with `force`, and of none that is not `wanted`. Without a swarm no other
+    host is looked at. The folders that dead conductors have left on this machine go, too. A line in
+    `left` names each host that was not reached.
     """
     cleaned = Cleaned()
+    remove_dead_folders()
     if not manages(client):
         return cleaned
     with refusals("looking at the swarm's other hosts"):

@@ -14,14 +14,14 @@ from requests.adapters import BaseAdapter
 
 from ...errors import DeploymentError
 from ...transport.tunnel.conductor_end import Tunnel, TunnelError
-from ...transport.tunnel.placed_files import Placed, pack
+from ...transport.tunnel.placed_files import BATCH, Placed, pack
 from ..docker.engine.hosts import EngineHost, HostClock
 from .agent import FILES
 
 ANSWER = 5.0
 """Seconds in which a host says whether its engine is there."""
 TRANSFER = 300.0
-"""Seconds in which a file or folder reaches a host."""
+"""Seconds in which a batch of files reaches a host."""
 
 
 ENGINE_SCHEME = "http+docker://"
@@ -75,8 +75,9 @@ class RemoteHost(EngineHost):
             if known is None:
                 to = f"{run}/{len(self._placed)}"
                 try:
-                    self.tunnel.ask("put", pack(_packed(source)), TRANSFER, to=to)
-                except TunnelError as error:
+                    for batch in _batches(source):
+                        self.tunnel.ask("put", pack(batch), TRANSFER, to=to)
+                except OSError as error:
                     raise DeploymentError(f"sending {source} to {self.name}: {error}") from error
                 known = self._placed[run, source] = self._folder / to / source.name
         return known
@@ -121,18 +122,33 @@ def _mounted(client: DockerClient, agent: str) -> Path:
     return Path(next(each["Source"] for each in mounts if each["Destination"] == str(FILES)))
 
 
-def _packed(source: Path) -> Placed:
-    """Return `source` and all files below it, with the modes and owners of this machine."""
-    return [
-        (
-            str(path.relative_to(source.parent)),
-            (about := path.stat()).st_mode & 0o777,
-            about.st_uid,
-            about.st_gid,
-            None if path.is_dir() else path.read_bytes(),
-        )
-        for path in _below(source)
-    ]
+def _batches(source: Path) -> Iterator[Placed]:
+    """Yield `source` and all files below it in batches."""
+    batch: Placed = []
+    size = 0
+    for piece in _pieces(source):
+        batch.append(piece)
+        size += len(piece[4] or b"")
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _pieces(source: Path) -> Iterator[tuple[str, int, int, int, bytes | None, int]]:
+    """Yield the entries of `source` and all below it, with the modes and owners of this machine."""
+    for path in _below(source):
+        about = path.stat()
+        name, mode = str(path.relative_to(source.parent)), about.st_mode & 0o777
+        if path.is_dir():
+            yield name, mode, about.st_uid, about.st_gid, None, 0
+            continue
+        at = 0
+        with path.open("rb") as file:
+            while (content := file.read(BATCH)) or not at:
+                yield name, mode, about.st_uid, about.st_gid, content, at
+                at += len(content) or 1  # an empty file has one piece, too
 
 
 def _below(source: Path) -> Iterator[Path]:

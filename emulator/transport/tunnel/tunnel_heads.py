@@ -75,5 +75,5 @@ AnyTunnelHead: TypeAlias = StreamHead | Question | Reply | NoReply
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(AnyTunnelHead).decode
 
-LARGEST = 1 << 30
-"""Bytes of the largest payload that an agent takes: a data set's shard, or a graph."""
+LARGEST = 1 << 24
+"""Bytes of the largest payload that an agent takes: a batch of files."""
