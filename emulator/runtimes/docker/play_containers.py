@@ -11,6 +11,7 @@ from docker import DockerClient
 
 from ...checks.preflight import preflight
 from ...costs.host_dilation import with_dilation
+from ...costs.host_limits import HostTables
 from ...costs.prediction import prediction_facts
 from ...learning.learners.export import ready
 from ...log.lines import read
@@ -90,6 +91,10 @@ class Engines:
     def capacity(self) -> Host:
         """Return what the hosts have together."""
         return Host.here()
+
+    def tables(self, scenario: Scenario) -> Sequence[HostTables] | None:
+        """Return the tables of hosts that can be read before `open`, as of a `Situation`."""
+        return None
 
     def open(
         self,
@@ -274,7 +279,8 @@ def get_ready(
     """
     view.progress("data")
     host = engines.capacity()
-    split = preflight(scenario, "docker", host).require()
+    tables = engines.tables(scenario)
+    split = preflight(scenario, "docker", host, tables=tables).require()
     if split is None:
         raise TypeError("containers train, so their data is split")
     client = connect()

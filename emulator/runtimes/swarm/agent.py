@@ -13,10 +13,12 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import astuple
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ...machine.host import Load
+from ...machine.host import Host, Load
+from ...machine.kernel_tables import READABLE
 from ...node.forking.kernel_calls import confine
 from ...transport.secrets import read_keys
 from ...transport.tunnel.agent_end import AgentEnd
@@ -51,6 +53,8 @@ class Hands:
             case "engine":
                 self._dial()
                 return {}
+            case "tables":
+                return _tables()
             case "about":
                 return {"cores": os.cpu_count() or 1}
             case "put":
@@ -97,6 +101,13 @@ class Hands:
             self._load.begin()
         known = slice(since, len(self._load.busy))  # whose samples come last
         return {"busy": self._load.busy[known], "pressure": self._load.pressure[known]}
+
+
+def _tables() -> dict[str, Any]:
+    """Return the free memory of the host, and those of its tables that can be read from here."""
+    read = {name: supply() for name, supply in READABLE.items()}
+    tables = {name: astuple(each) for name, each in read.items() if each is not None}
+    return {"memory": Host.here().available, "tables": tables}
 
 
 async def connect() -> socket.socket:

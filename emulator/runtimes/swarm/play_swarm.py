@@ -1,12 +1,15 @@
 """A whole run on the hosts of a swarm: its engines, in place of that of one machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from docker import DockerClient
 
-from ...errors import HostError
+from ...checks.preflight import refuse
+from ...checks.this_host import full_tables
+from ...costs.host_limits import HostTables
+from ...errors import EmulatorError, HostError
 from ...machine.host import Host
 from ...scenario import Scenario
 from ...scenario.sections.server_section import HOST
@@ -16,11 +19,13 @@ from ..docker.engine.cleanup import Removed
 from ..docker.engine.client import connect
 from ..docker.engine.hosts import EngineHost, Hosts
 from ..docker.engine.probing import described
+from ..docker.images import node_image
 from ..docker.images.node_image import NodeImage
 from . import agents
 from .nodes import Node, ready_nodes
 from .other_hosts import clean_other_hosts, remove_dead_there
 from .placement import HostRoom, place
+from .swarm_tables import home_tables, tables_there, unknown_tables
 
 
 def relay_name(host: str) -> str:
@@ -53,6 +58,37 @@ class SwarmEngines(play_containers.Engines):
         there = clean_other_hosts(client, lambda each: each == run, False, tell)
         return there.removed + super().clean_up(client, run, tell)
 
+    def tables(self, scenario: Scenario) -> Sequence[HostTables]:
+        return [home_tables(scenario, self.devices_by_host(scenario))]
+
+    def tables_of_all(self, scenario: Scenario) -> list[HostTables]:
+        """Return the tables of all hosts, by agents that are there for the moment. Raises HostError
+        as `open`, but for a host whose agent does not come up: its tables are not known."""
+        client = connect()
+        home, others = ready_nodes(client)
+        placed = _by_host([home, *others], scenario)
+        wanted = [node for node in others if placed[node.name]]
+        found = [home_tables(scenario, placed)]
+        if not wanted:
+            return found
+        try:
+            image = node_image.require(client).id
+            running = agents.start(client, image, wanted, lambda line: None)
+        except EmulatorError as error:
+            names = (node.name for node in wanted)
+            return found + [unknown_tables(each, len(placed[each]), str(error)) for each in names]
+        try:
+            there = {
+                host.name: tables_there(scenario, placed[host.name], host) for host in running.hosts
+            }
+        finally:
+            running.close()
+        missing = "; ".join(running.missing)
+        for node in wanted:
+            devices = len(placed[node.name])
+            found.append(there.get(node.name) or unknown_tables(node.name, devices, missing))
+        return found
+
     def encrypted(self, scenario: Scenario) -> Scenario:
         server = scenario.server.model_copy(update={"encrypt": True})
         return scenario.model_copy(update={"server": server})
@@ -81,6 +117,8 @@ class SwarmEngines(play_containers.Engines):
         running = agents.start_all(client, image.id, wanted, tell)
         try:
             remove_dead_there(running.hosts, running.run)
+            own = ((placed[host.name], host) for host in running.hosts)
+            _judge((tables_there(scenario, *each) for each in own), tell)
             there = {device: host for host in running.hosts for device in placed[host.name]}
             relays = {}
             if scenario.server.relay == HOST:
@@ -92,6 +130,17 @@ class SwarmEngines(play_containers.Engines):
         except BaseException:
             running.close()
             raise
+
+
+def _judge(tables: Iterable[HostTables], tell: Callable[[str], None]) -> None:
+    """Tell what the `tables` are short of. Raises HostError with all that no run begins with."""
+    refused = []
+    for finding in full_tables(tables):
+        if finding.fatal:
+            refused.append(finding.error())
+        else:
+            tell(finding.text)
+    refuse(refused)
 
 
 def _by_host(nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
@@ -106,7 +155,7 @@ def _by_host(nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
 
 def _place(node: Node, available: int | None = None) -> HostRoom:
     """Return `node` as a place for devices, with the bytes of memory that it has for them."""
-    return HostRoom(node.name, node.cores, available or node.memory, node.label)
+    return HostRoom(node.name, node.cores, available or node.memory, label=node.label)
 
 
 def _words(node: Node, devices: list[str]) -> str:
