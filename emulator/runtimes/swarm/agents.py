@@ -215,7 +215,7 @@ def _ask(tunnel: Tunnel, until: float, failed: Callable[[], str]) -> None:
 
 
 def _failed(client: DockerClient, run: str, node: Node) -> str:
-    """Return why the task of an agent has failed; empty if it has not."""
+    """Return why the agent of `node` does not come up; empty if it still may."""
     filters = {"service": f"emulate-{run}-agents", "node": node.id}
     with suppress(DockerException, requests.RequestException):
         api: Any = client.api
@@ -226,6 +226,8 @@ def _failed(client: DockerClient, run: str, node: Node) -> str:
                 if "No such image" in why:
                     return f"it lacks the image of this code ({why}): {SENDS}"
                 return ": ".join(filter(None, (why, _said(client, run))))
+        if (state := api.inspect_node(node.id)["Status"]["State"]) != "ready":
+            return f"the swarm says that the host is {state}"
     return ""
 
 
@@ -272,14 +274,23 @@ def _secrets_removed(api: Any, label: dict[str, str]) -> bool:
     return True
 
 
-def remove_dead(client: DockerClient) -> list[str]:
-    """Remove the agents that dead processes have left in the swarm; return their ids."""
+def remove_dead(client: DockerClient, forced: Callable[[str], bool] = lambda run: False) -> None:
+    """Remove the agents that dead processes have left in the swarm, and those `forced` by id."""
+    for run, marks in _services(client).items():
+        if _dead(marks) or forced(run):
+            remove_service(client, run)
+
+
+def present(client: DockerClient) -> frozenset[str]:
+    """Return the ids of all agents in the swarm."""
+    return frozenset(_services(client))
+
+
+def _services(client: DockerClient) -> dict[str, dict[str, str]]:
+    """Return the labels of the agents' services by their ids."""
     api: Any = client.api
-    services = api.services(filters={"label": RUN})
-    dead = [marks[RUN] for each in services if _dead(marks := each["Spec"]["Labels"])]
-    for run in dead:
-        remove_service(client, run)
-    return dead
+    found = (each["Spec"]["Labels"] for each in api.services(filters={"label": RUN}))
+    return {marks[RUN]: marks for marks in found}
 
 
 def _dead(marks: dict[str, str]) -> bool:

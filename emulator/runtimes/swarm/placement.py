@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from ...errors import HostError
 from ...scenario import Device, Scenario, demand
@@ -24,8 +25,12 @@ class HostRoom:
     """The label `emulate.host` of the swarm's node: devices of the same `host` run there."""
 
 
-def place(scenario: Scenario, places: Sequence[HostRoom]) -> Mapping[str, str]:
+def place(
+    scenario: Scenario, places: Sequence[HostRoom], absent: Mapping[str, str] = MappingProxyType({})
+) -> Mapping[str, str]:
     """Return the name of the host of each device of `scenario`.
+
+    `absent` says why hosts have no device, by their names and labels.
 
     The first of `places` has the server and the evaluator, too. The devices fill the hosts evenly:
     each goes where the largest share of the cores is left, counted by the devices' CPU quotas, and
@@ -47,7 +52,9 @@ def place(scenario: Scenario, places: Sequence[HostRoom]) -> Mapping[str, str]:
         roomy = [each for each in allowed if memory[each.name] >= wanted]
         fitting = [each for each in roomy if ports[each.name] > 0]
         if not fitting:
-            homeless.append(_words(device, places, wanted, full=bool(roomy)))
+            why = absent.get(device.host or "", "") if not allowed else ""
+            words = _words(device, places, wanted, full=bool(roomy))
+            homeless.append(f"{device.name}: its {why}" if why else words)
             continue
         best = min(fitting, key=lambda each: (taken[each.name] + _cores(device)) / each.cores)
         placed[device.name] = best.name

@@ -22,7 +22,7 @@ from ..docker.engine.probing import described
 from ..docker.images import node_image
 from ..docker.images.node_image import NodeImage
 from . import agents
-from .nodes import Node, ready_nodes
+from .nodes import Node, absent_hosts, ready_nodes
 from .other_hosts import clean_other_hosts, remove_dead_there
 from .placement import HostRoom, place
 from .swarm_tables import home_tables, tables_there, unknown_tables
@@ -50,8 +50,9 @@ class SwarmEngines(play_containers.Engines):
 
     def devices_by_host(self, scenario: Scenario) -> dict[str, list[str]]:
         """Return the devices that each host would have. Raises HostError as `open`."""
-        home, others = ready_nodes(connect())
-        return _by_host([home, *others], scenario)
+        client = connect()
+        home, others = ready_nodes(client)
+        return _by_host(client, [home, *others], scenario)
 
     def clean_up(self, client: DockerClient, run: str, tell: Callable[[str], None]) -> Removed:
         # first the other hosts: the network goes once no container anywhere is in it
@@ -66,7 +67,7 @@ class SwarmEngines(play_containers.Engines):
         as `open`, but for a host whose agent does not come up: its tables are not known."""
         client = connect()
         home, others = ready_nodes(client)
-        placed = _by_host([home, *others], scenario)
+        placed = _by_host(client, [home, *others], scenario)
         wanted = [node for node in others if placed[node.name]]
         found = [home_tables(scenario, placed)]
         if not wanted:
@@ -102,7 +103,7 @@ class SwarmEngines(play_containers.Engines):
         tell: Callable[[str], None],
     ) -> tuple[Hosts, Means]:
         home, others = ready_nodes(client)
-        placed = _by_host([home, *others], scenario)
+        placed = _by_host(client, [home, *others], scenario)
         for node in (home, *others):
             tell(_words(node, placed[node.name]))
         wanted = [node for node in others if placed[node.name]]
@@ -143,10 +144,11 @@ def _judge(tables: Iterable[HostTables], tell: Callable[[str], None]) -> None:
     refuse(refused)
 
 
-def _by_host(nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
+def _by_host(client: DockerClient, nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
     """Return the devices of each of `nodes`, by its name; the first is that of this machine."""
     home, *others = nodes
-    placed = place(scenario, [_place(home, Host.here().available), *map(_place, others)])
+    rooms = [_place(home, Host.here().available), *map(_place, others)]
+    placed = place(scenario, rooms, absent_hosts(client))
     return {
         node.name: [device for device, name in placed.items() if name == node.name]
         for node in nodes

@@ -20,7 +20,7 @@ from emulator.runtimes.docker.engine.hosts import EngineHost, Hosts
 from emulator.runtimes.docker.host_log import HostLogs
 from emulator.runtimes.swarm import agent, agents, other_hosts
 from emulator.runtimes.swarm.agent import FILES, Hands
-from emulator.runtimes.swarm.nodes import Node, unreachable_nodes
+from emulator.runtimes.swarm.nodes import Node, absent_hosts, unreachable_nodes
 from emulator.runtimes.swarm.remote_host import RemoteHost
 from emulator.runtimes.swarm.socket_folders import socket_folder
 from emulator.scenario import loads
@@ -306,7 +306,10 @@ def test_nodes_that_run_no_agent_are_named_with_the_reason() -> None:
         description = {"Hostname": name, "Resources": {"NanoCPUs": 10**9, "MemoryBytes": 1}}
         return {
             "ID": name,
-            "Spec": {"Availability": availability},
+            "Spec": {
+                "Availability": availability,
+                "Labels": {"emulate.host": "attic"} if name == "two" else None,
+            },
             "Description": description,
             "Status": {"State": state, "Addr": "10.0.0.1"},
         }
@@ -321,6 +324,12 @@ def test_nodes_that_run_no_agent_are_named_with_the_reason() -> None:
         api=SimpleNamespace(nodes=lambda: [node(*facts) for facts in states])
     )
     assert unreachable_nodes(client) == {"three": "drained", "two": "down", "zero": "paused"}
+    assert absent_hosts(client) == {
+        "three": "host three is drained",
+        "attic": "host two is down",
+        "two": "host two is down",
+        "zero": "host zero is paused",
+    }
 
 
 class FewAgents:
@@ -341,7 +350,8 @@ def test_clean_looks_at_the_hosts_that_answer_and_names_the_others(
     monkeypatch.setattr(other_hosts, "manages", lambda client: True)
     monkeypatch.setattr(other_hosts, "ready_nodes", lambda client: (None, ["a", "b"]))
     monkeypatch.setattr(other_hosts, "unreachable_nodes", lambda client: {"three": "drained"})
-    monkeypatch.setattr(other_hosts.agents, "remove_dead", lambda client: [])
+    monkeypatch.setattr(other_hosts.agents, "remove_dead", lambda client, forced: None)
+    monkeypatch.setattr(other_hosts.agents, "present", lambda client: frozenset())
     monkeypatch.setattr(other_hosts.agents, "start", lambda *about: few)
     image = SimpleNamespace(id="image")
     monkeypatch.setattr(other_hosts.node_image, "require", lambda client: image)

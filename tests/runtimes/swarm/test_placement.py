@@ -90,3 +90,13 @@ def test_a_network_without_a_port_left_takes_no_device() -> None:
     )
     with pytest.raises(HostError, match=r"^d-4: no host with memory"):
         place(relayed, small)
+
+
+def test_a_device_whose_host_is_down_is_told_so() -> None:
+    absent = {"attic": "host two is down", "two": "host two is down"}
+    scenario = fleet("name: d, host: attic", "name: e, host: two", "name: f, host: cellar")
+    with pytest.raises(HostError) as told:
+        place(scenario, rooms(2, 2), absent)
+    down, named, unknown = str(told.value).splitlines()
+    assert down == "d: its host two is down" and named == "e: its host two is down"
+    assert unknown.startswith("f: no host of the swarm has the name")
