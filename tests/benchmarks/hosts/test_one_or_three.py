@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.benchmarks.one_or_three import HEAD, ONE, THREE, Play, verdicts
+from tests.benchmarks.hosts.one_or_three import HEAD, ONE, THREE, Play, verdicts
 
 
 def summary(updates: int = 100, **changed: object) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """A run on one engine beside the same run on three engines of this machine, in turns.
 
-    python -m tests.benchmarks.one_or_three [--pairs N] [--set KEY=VALUE]... [FILE]
+    python -m tests.benchmarks.hosts.one_or_three [--pairs N] [--set KEY=VALUE]... [FILE]
 
 Plays FILE, by default the quickstart, on the usual engine and on a local cluster of three that is
 started for it and ended after it: first one, then three, and again, so a host whose speed changes
