@@ -6,7 +6,7 @@ incarnations. The run's clock stands still until every node has said hello.
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,7 @@ def _gone_on(
                 prepared.configs, resumes=resumes, resumed_at=lives.now, incarnations=later
             )
             world = replace(prepared, configs=configs, lives=lives)
-            _note(folder, ready.backend)
+            _note(folder, ready.backend, ready.hosts.devices(dead.scenario))
             run(dead.scenario, rest, conducted.runtime(world, view))
     return folder.path, session.summary
 
@@ -204,10 +204,12 @@ def _shaping(folder: RunFolder) -> Delay | None:
     return delay if delay in DELAYS else None
 
 
-def _note(folder: RunFolder, backend: Backend) -> None:
-    """Write to the manifest how links are shaped from here on."""
+def _note(folder: RunFolder, backend: Backend, hosts: Mapping[str, Sequence[str]]) -> None:
+    """Write to the manifest how links are shaped, and which devices the `hosts` have, from here
+    on."""
     path = folder.path / "manifest.json"
-    write_json(path, {**read_json(path), "shaping": backend.plain()})
+    placed = {"hosts": hosts} if hosts else {}
+    write_json(path, {**read_json(path), "shaping": backend.plain(), **placed})
 
 
 def _cleared(folder: RunFolder) -> int:

@@ -226,8 +226,8 @@ def _failed(client: DockerClient, run: str, node: Node) -> str:
                 if "No such image" in why:
                     return f"it lacks the image of this code ({why}): {SENDS}"
                 return ": ".join(filter(None, (why, _said(client, run))))
-        if (state := api.inspect_node(node.id)["Status"]["State"]) != "ready":
-            return f"the swarm says that the host is {state}"
+        if api.inspect_node(node.id)["Status"]["State"] == "down":
+            return "the swarm says that the host is down"
     return ""
 
 
