@@ -196,6 +196,7 @@ def test_what_was_said_before_the_reader_left_still_arrives(tmp_path: Path) -> N
         assert tunnel.broken(0.0) == ""
 
 
+@pytest.mark.slow
 def test_a_conductor_that_reads_no_more_is_still_heard(tmp_path: Path) -> None:
     heard, refused = list[int](), threading.Event()
 

@@ -235,6 +235,7 @@ def test_the_socket_s_path_fits_into_a_unix_address() -> None:
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_killed_conductor_goes_and_that_of_a_living_one_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -283,6 +284,7 @@ def test_what_the_service_of_the_agents_may() -> None:
     assert about["mode"] == {"global": {}}
 
 
+@pytest.mark.slow
 def test_an_agent_gains_no_privileges_in_any_thread() -> None:
     code = (
         "import sys, threading\n"
