@@ -67,7 +67,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "socket": {
         *{"node/fidelity", "runtimes", "shaping/box", "transport/watch.py"},
         "node/link/gateway_life.py",  # netlink, in place of /proc/sys
-        "transport/wake_up.py",
+        *{"transport/wake_up.py", "transport/tunnel"},
     },
     "threading": {
         *{
@@ -94,7 +94,8 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         *{"machine/host.py", "node/fidelity/echo_wire.py"},
         *{f"runtimes/docker/engine/{name}.py" for name in ("cleanup", "exits")},
         *{f"runtimes/swarm/{name}.py" for name in ("engine_remains", "local_engines")},
-        *{"runtimes/swarm/agent.py", "runtimes/swarm/agents.py", "transport/tunnel"},
+        *{f"runtimes/swarm/{name}.py" for name in ("agent", "agents", "remote_host")},
+        *{"runtimes/swarm/socket_folders.py", "transport/tunnel"},
         "runtimes/virtual/virtual_runtime.py",
         "shaping/box",
     },

@@ -12,7 +12,7 @@ import pandas as pd
 from ..reading.runs import Run, fact
 
 HERE = "here"
-"""Name of the conductor's host, which has the server, too."""
+"""Name of the host of a run on one."""
 
 FULL = 0.95
 """Share of a core from which the server's container is short of processor time."""
@@ -63,6 +63,13 @@ def _joined(seconds: Iterable[tuple[float, float, bool]]) -> list[tuple[float, f
         else:
             spans.append((begin, end))
     return spans
+
+
+@fact
+def server_host(run: Run) -> str:
+    """Return the name of the server's host, which the manifest of a run on several has first."""
+    placed = run.manifest.get("hosts")
+    return next(iter(placed), HERE) if isinstance(placed, dict) else HERE
 
 
 @fact

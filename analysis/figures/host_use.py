@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
-from ..facts.host_load import HERE, seconds_of
+from ..facts.host_load import seconds_of
 from ..pictures.line_styles import series
 from ..pictures.theme import from_zero, legend_above, nothing, panels
 from ..reading.labels import stack
@@ -22,8 +22,8 @@ CAPTION = (
     "a red band, in all figures over time, marks the seconds in which devices and server were "
     "short of processor time (95 % of the cores in use without the evaluator, or 80 % and waits "
     "of 50 %), a blue strip those in which the server used a core. More than a tenth of such "
-    "seconds marks the run. A run on several hosts has a panel for each, `here` is that of the "
-    "server; the bands of a panel are its host's own."
+    "seconds marks the run. A run on several hosts has a panel for each, the server's first; "
+    "the bands of a panel are its host's own."
 )
 
 _NAMES = {
@@ -73,7 +73,8 @@ def _panels(table: pd.DataFrame) -> list[tuple[list[str], str, pd.DataFrame]]:
     runs = dict(iter(table.groupby("run", sort=False)))
     found = []
     for run, rows in runs.items():
-        hosts = sorted(rows["host"].unique(), key=lambda host: (host != HERE, host))
+        serving = {*rows[rows["server"].notna()]["host"]}  # no other host has the server's core
+        hosts = sorted(rows["host"].unique(), key=lambda host: (host not in serving, host))
         for host in hosts:
             words = [str(run)] * (len(runs) > 1) + [host] * (len(hosts) > 1)
             own = rows[rows["host"] == host].sort_values("at")

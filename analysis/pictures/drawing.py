@@ -16,7 +16,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
 
 from .. import FIGURES
-from ..facts.host_load import HERE, server_times, short_times, short_times_of
+from ..facts.host_load import server_host, server_times, short_times, short_times_of
 from ..figures import FigureModule
 from ..reading.runs import Run
 from .picture_file import DPI, FORMATS, Print, fonts_missing, save_all, save_png, tidy_text
@@ -176,10 +176,16 @@ def _mark_shortage(figure: Figure, run: Run) -> None:
     """Draw the times in which the host or the server of `run` was short of processor time, as bands
     over all axes of `figure` that show time: those of a host over axes with the host's name as
     their label, those of all hosts over others."""
-    own = short_times_of(run)
+    own, server = short_times_of(run), server_host(run)
     kinds: list[tuple[_Spans, dict[str, _Spans], str, str, float]] = [
         (short_times(run), own, _HOST, _HOST_TEXT, 0.10),
-        (server_times(run), {host: [] for host in own if host != HERE}, _SERVER, _SERVER_TEXT, 0.0),
+        (
+            server_times(run),
+            {host: [] for host in own if host != server},
+            _SERVER,
+            _SERVER_TEXT,
+            0.0,
+        ),
     ]
     found = [kind for kind in kinds if kind[0]]
     shown = [ax for ax in figure.axes if _shows_time(ax)] if found else []

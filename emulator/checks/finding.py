@@ -1,27 +1,29 @@
 """A finding of a check, and what checks look at: a scenario, its runtime and a host."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from shutil import disk_usage
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from ..costs.computing_times import known_time
 from ..costs.host_dilation import with_dilation
-from ..costs.host_limits import HostLimit, limits_of
+from ..costs.host_limits import HostTables, tables_of
 from ..errors import EmulatorError, ScenarioError, unplaced
 from ..machine.host import Host
 from ..runs.data_split import DataSplit, split_data
 from ..scenario import Demand, Scenario, demand
 from ..world.laws import Fixed, Uniform
 
+Severity: TypeAlias = Literal["error", "warning", "note"]
+
 
 @dataclass(frozen=True)
 class Finding:
     """A line that a check says about a scenario."""
 
-    severity: Literal["error", "warning", "note"]
+    severity: Severity
     """`error`: no run begins. `warning`: the run may fail, or its results mislead. `note`: the host
     may be too slow."""
     place: str
@@ -109,13 +111,15 @@ class Situation:
         host: Host | None = None,
         split_by: Callable[[Scenario], DataSplit | None] = split_data,
         runs: Path = Path(),
+        tables: Sequence[HostTables] | None = None,
     ) -> None:
         """`split_by` makes the data split. `host` is by default this host. The folder `runs` is to
-        hold the run; it need not exist."""
+        hold the run; it need not exist. `tables` are those of all hosts, with the part of the run
+        that each has; by default this host has all of it."""
         # the containers of a swarm's hosts are as those of one host that has what all have
         self.on, self.swarm = "docker" if on == "swarm" else on, on == "swarm"
         self._given, self._host, self._split_by = scenario, host, split_by
-        self._runs = runs
+        self._runs, self._tables = runs, tables
 
     @property
     def situation(self) -> Self:
@@ -144,12 +148,14 @@ class Situation:
         runs = self._runs.absolute()
         there = next(folder for folder in (runs, *runs.parents) if folder.is_dir())
         host, free = self.host, disk_usage(there).free
-        return HostCapacity(host.cores, host.available, self.scenario.dilation, free)
+        # the quotas at several hosts are compared with the cores of each
+        cores = float("inf") if self._tables else host.cores
+        return HostCapacity(cores, host.available, self.scenario.dilation, free)
 
     @cached_property
-    def limits(self) -> list[HostLimit]:
-        """The tables of the host that run out as a fleet grows."""
-        return limits_of(self.scenario)
+    def tables(self) -> Sequence[HostTables]:
+        """The tables of each host that run out as a fleet grows, with its part of the run."""
+        return [tables_of(self.scenario)] if self._tables is None else self._tables
 
     @cached_property
     def demand(self) -> Demand:

@@ -7,11 +7,12 @@ doctor` asks the engine. Mistakes that lie in the file alone are found as it is 
 lines, in `scenario/reading/`; keys that a runtime ignores stand in `scenario/unkept.py`.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 
+from ..costs.host_limits import HostTables
 from ..errors import EmulatorError, ScenarioError, mistakes
 from ..machine.host import Host
 from ..runs.data_split import DataSplit, split_data
@@ -175,25 +176,30 @@ def preflight(
     on: str,
     host: Host | None = None,
     split_by: Callable[[Scenario], DataSplit | None] = split_data,
+    tables: Sequence[HostTables] | None = None,
 ) -> Preflight:
     """Check whether the runtime `on` can play `scenario` on `host`, by default this host.
 
-    `split_by` makes the data split, if the runtime needs one.
+    `split_by` makes the data split, if the runtime needs one; `tables` as of a `Situation`.
     """
-    situation = Situation(scenario, on, host, split_by)
+    situation = Situation(scenario, on, host, split_by, tables=tables)
     found = tuple(findings(situation))
     return Preflight(found, None if any(each.fatal for each in found) else situation.split)
 
 
 def warnings(
-    scenario: Scenario, on: str, runs: Path = Path(), host: Host | None = None
+    scenario: Scenario,
+    on: str,
+    runs: Path = Path(),
+    host: Host | None = None,
+    tables: Sequence[HostTables] | None = None,
 ) -> list[str]:
     """Return the warnings for a run of `scenario` on `on` into a folder of `runs`.
 
-    `host` as of `preflight`.
+    `host` and `tables` as of `preflight`.
 
     Neither data nor weights are read.
     """
     stages = [stage for stage in STAGES if stage != "data"]
-    found = findings(Situation(scenario, on, host, runs=runs), stages)
+    found = findings(Situation(scenario, on, host, runs=runs, tables=tables), stages)
     return [each.text for each in found if each.severity == "warning"]

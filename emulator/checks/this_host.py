@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..costs.computing_times import layers_known, times_known
 from ..costs.host_dilation import STEPS, CoreDemand, core_demand, too_few
-from ..costs.host_limits import CHECKED, HostLimit
+from ..costs.host_limits import CHECKED, HostTables
 from ..errors import HostError
 from ..learning.learners.export import tensorflow_version
 from ..learning.models import OwnModel
@@ -20,7 +20,7 @@ from ..scenario.sections.run_sections import MOST_DILATION
 from ..schedules import Sequential
 from ..units import Bytes, Share
 from ..world.faults.slow import Slow
-from .finding import Finding, HostCapacity, Situation, raised, refusal
+from .finding import Finding, HostCapacity, Severity, Situation, raised, refusal
 
 RESOURCES = ("memory", "cpu", "disk", *(need.name for need in CHECKED))
 """Places of the findings on resources that are short."""
@@ -137,23 +137,27 @@ def _warnings(demand: Demand, host: HostCapacity) -> list[Finding]:
     return [Finding("warning", text.partition(":")[0], text) for text in texts]
 
 
-def full_tables(scenario: Scenario, demand: Demand, limits: Iterable[HostLimit]) -> list[Finding]:
-    """Tell each table of the host that has too few entries for `scenario`.
+def full_tables(tables: Iterable[HostTables]) -> Iterator[Finding]:
+    """Tell each table of a host that has too few entries for its part of the run, and the hosts
+    whose tables are not known.
 
     It is an error if the table has too few even when all of them are free, and the need is certain.
     """
-    devices = len(scenario.nodes)
-    others = demand.ports - devices
-    return [
-        Finding(
-            "error" if limit.never_carries(devices, others) else "warning",
-            limit.need.name,
-            short,
-            HostError,
-        )
-        for limit in limits
-        if (short := limit.shortage(devices, others))
-    ]
+    for own in tables:
+        for limit in own.limits:
+            if short := limit.shortage(own.devices, own.others):
+                never = limit.never_carries(own.devices, own.others)
+                severity: Severity = "error" if never else "warning"
+                yield Finding(severity, limit.need.name, short, HostError)
+        if own.wanted > own.cores:
+            times = f"{own.wanted / own.cores:.1f} times the {own.cores:g} cores of that host"
+            why = (
+                f"cpu: the CPU quotas at host {own.host} add up to {own.wanted:g} cores, {times}, "
+                "so devices will be slower than their profiles say: place fewer devices there"
+            )
+            yield Finding("warning", "cpu", why)
+        if own.unknown:
+            yield Finding("note", "hosts", f"host {own.host}: not judged: {own.unknown}")
 
 
 def small_devices(scenario: Scenario) -> list[Finding]:

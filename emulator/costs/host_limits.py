@@ -5,13 +5,14 @@ devices each limit carries. The needs were read from the kernel after runs of 20
 `python -m tests.benchmarks.containers.host_tables`.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..machine import kernel_tables
 from ..machine.kernel_tables import Supply
-from ..scenario import Scenario, cores_and_memory
+from ..scenario import Scenario, cores_and_memory, demand
 from ..scenario.cores_and_memory import EVALUATOR, FORK_SERVER, FORKED, SERVER, SHARED, bridge_count
 
 OWN_FILES = 64
@@ -127,10 +128,12 @@ CHECKED = (BRIDGE_PORTS, *(need for need, _ in READ))
 
 @dataclass(frozen=True)
 class HostLimit:
-    """A need of runs, and the supply of this host."""
+    """A need of runs, and the supply of a host."""
 
     need: Need
     supply: Supply
+    host: str = ""
+    """Name of the host; empty for this one, if it has the whole run."""
 
     def needed(self, devices: int, others: int = OTHERS) -> int:
         """Return the entries for `devices` and `others` containers beside them."""
@@ -158,7 +161,10 @@ class HostLimit:
             return ""
         need = self.need
         about = "" if need.exact else "about "
-        why = f"the run needs {about}{needed:,} {need.words}, and this host has {self.words()}"
+        who, where = ("the run", "this host")
+        if self.host:
+            who, where = f"the part of the run at host {self.host}", "that host"
+        why = f"{who} needs {about}{needed:,} {need.words}, and {where} has {self.words()}"
         return f"{need.name}: {why}: {self.remedy(devices, others)}"
 
     def never_carries(self, devices: int, others: int = OTHERS) -> bool:
@@ -188,6 +194,35 @@ def host_limits() -> list[HostLimit]:
     """Return the limits of this host, apart from those that this process cannot read."""
     read = ((need, supply()) for need, supply in READ)
     return [HostLimit(need, supply) for need, supply in read if supply is not None]
+
+
+@dataclass(frozen=True)
+class HostTables:
+    """The tables of a host, and the part of a run that it has."""
+
+    limits: tuple[HostLimit, ...]
+    devices: int
+    others: int = OTHERS
+    """Containers on the run's network there, beside its devices."""
+    host: str = ""
+    """Name of the host; empty for this one, if it has the whole run."""
+    unknown: str = ""
+    """Why some tables of the host are not among the `limits`; empty if none is missing."""
+    cores: float = math.inf
+    """Cores of a host that has a part of the run."""
+    wanted: float = 0.0
+    """Cores that the CPU quotas of that part add up to, in real time."""
+
+    def plain(self) -> list[dict[str, Any]]:
+        """Return the limits, and the entries that the run needs, as JSON types."""
+        return [limit.plain(self.devices, self.others) for limit in self.limits]
+
+
+def tables_of(scenario: Scenario) -> HostTables:
+    """Return the tables of this host, which has the whole run of `scenario`."""
+    devices = len(scenario.nodes)
+    others = demand(scenario).ports - devices
+    return HostTables(tuple(limits_of(scenario)), devices, others)
 
 
 def limits_of(scenario: Scenario) -> list[HostLimit]:

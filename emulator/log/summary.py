@@ -67,8 +67,8 @@ class RunFacts:
     """Whether the run began with the model of another."""
     shaped: Shaped | None = None
     """The means by which links were delayed; None in virtual time."""
-    hosts: Mapping[str, str] = field(default_factory=dict)
-    """From each device on another host than the server's to its host's name."""
+    hosts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The devices of each host by its name, that of the server first; empty in a run on one."""
 
 
 def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
@@ -362,17 +362,20 @@ def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
 def _shortage(shares: Mapping[str, float], hosts: Iterable[str]) -> str:
     """Return in words why the one of `hosts` that was short most often marks the run, or empty.
 
-    `shares`: short share of the seconds of each host, by its name, empty for the server's.
+    `shares`: short share of the seconds of each host, by its name, which is empty in a run on one.
     """
     share, worst = max(((shares.get(host, 0.0), host) for host in hosts), default=(0.0, ""))
     reason = shortage_reason(share)
     return f"{reason} at {worst}" if reason and worst else reason
 
 
-def _fidelity(sums: _Sums, shaped: Shaped | None, hosts: Mapping[str, str]) -> dict[str, Any]:
+def _fidelity(
+    sums: _Sums, shaped: Shaped | None, hosts: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     """Return `fidelity`: whether the host kept up with the emulated world, or why not."""
     shares = {host: short_share(seconds) for host, seconds in sums.short.items()}
     share = max(shares.values(), default=0.0)
+    rounded = {host: round(own, 3) for host, own in shares.items()}
     reasons = []
     if sums.late > TIMELY:
         reasons.append(f"a fault came {sums.late:.2f} s after its time")
@@ -383,8 +386,10 @@ def _fidelity(sums: _Sums, shaped: Shaped | None, hosts: Mapping[str, str]) -> d
     if late := sums.lateness.reason(shaped) if shaped else "":
         reasons.append(late)
     # a link may suffer at both of its ends, and from no other host
-    there = {node: _shortage(shares, ("", host)) or late for node, host in hosts.items()}
-    links = sums.links.rows(_shortage(shares, ("",)) or late, sums.lateness.waits, there)
+    home = next(iter(hosts), "")
+    why = {host: _shortage(shares, (home, host)) or late for host in hosts}
+    there = {node: why[host] for host, nodes in hosts.items() for node in nodes}
+    links = sums.links.rows(_shortage(shares, (home,)) or late, sums.lateness.waits, there)
     if lines := missed(links):
         reasons.append(lines)
     return {
@@ -392,7 +397,7 @@ def _fidelity(sums: _Sums, shaped: Shaped | None, hosts: Mapping[str, str]) -> d
         "reasons": reasons,
         "latest_fault_s": round(sums.late, 3),
         "host_short": round(share, 3),
-        **({"hosts_short": _rounded(shares)} if len(shares) > 1 else {}),
+        **({"hosts_short": rounded} if len(rounded) > 1 else {}),
         "host_busy_mean": _mean(sums.busy) if sums.busy else None,
         "host_busy_max": round(max(sums.busy), 3) if sums.busy else None,
         **({"host_evaluator_mean": _mean(sums.evaluator)} if sums.evaluator else {}),
@@ -400,10 +405,6 @@ def _fidelity(sums: _Sums, shaped: Shaped | None, hosts: Mapping[str, str]) -> d
         **({"links": links[:MOST_LINKS]} if links else {}),
         **({"links_unlisted": len(links) - MOST_LINKS} if len(links) > MOST_LINKS else {}),
     }
-
-
-def _rounded(shares: Mapping[str, float]) -> dict[str, float]:
-    return {host or "here": round(share, 3) for host, share in shares.items()}
 
 
 def _mean(values: Sequence[float]) -> float:

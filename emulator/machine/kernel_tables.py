@@ -6,6 +6,7 @@ be, the kernel does not show the table of neighbours: a table that cannot be rea
 """
 
 import resource
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +79,15 @@ def engine_files() -> Supply | None:
     except OSError:
         used = 0
     return Supply(int(limits[0]), used)
+
+
+READABLE: dict[str, Callable[[], Supply | None]] = {
+    "neighbours": neighbours,
+    "tasks": tasks,
+    "engine-files": engine_files,
+    "connections": connections,
+}
+"""The tables that all processes of a host share, by the names of `costs/host_limits.py`."""
 
 
 def _supply(parameter: str, used: int) -> Supply | None:

@@ -265,15 +265,15 @@ class Session:
         *,
         left: Sequence[str] = (),
         shaped: Shaped | None = None,
-        hosts: Mapping[str, str] = MappingProxyType({}),
+        hosts: Mapping[str, Sequence[str]] = MappingProxyType({}),
         **known: Any,
     ) -> None:
         """Compute the summary of `records` in one pass, and write `summary.json`.
 
         `shaped`: the means by which links were delayed, None in virtual time. `left`: one line for
-        each thing that could not be removed from the host. `hosts`: the host of each device that is
-        not at the server's, by its name. `known`: keys of an earlier summary of
-        the run that stay as they are.
+        each thing that could not be removed from the host. `hosts`: the devices of each host by its
+        name, that of the server first; nothing for a run on one host. `known`: keys of an earlier
+        summary of the run that stay as they are.
         """
         scenario = self.scenario
         layout = scenario.training.device_layout

@@ -19,7 +19,7 @@ from emulator.costs.host_limits import (
     HostLimit,
     Need,
     host_limits,
-    limits_of,
+    tables_of,
 )
 from emulator.machine import kernel_tables
 from emulator.machine.host import Host
@@ -153,7 +153,7 @@ def test_each_table_is_named_before_it_runs_out(
 ) -> None:
     proc(**changed)
     played = devices(count)
-    found = {each.place: each for each in full_tables(played, demand(played), limits_of(played))}
+    found = {each.place: each for each in full_tables([tables_of(played)])}
     name, severity = place
     assert (found[name].severity, words in found[name].text) == (severity, True), found[name].text
     assert found[name].text.startswith(f"{name}: the run needs ")
@@ -183,14 +183,14 @@ STREET = "bottlenecks: [{name: street, up: {rate: 1gbit}, members: [home]}]"
 def test_a_bottleneck_takes_a_second_neighbour_for_each_member_and_one_bridge(proc: Proc) -> None:
     proc()
     behind = fleet("devices: [{name: home, count: 1030}]", STREET)
-    found = {each.place: each for each in full_tables(behind, demand(behind), limits_of(behind))}
+    found = {each.place: each for each in full_tables([tables_of(behind)])}
     assert found["ports"].severity == "error"
     assert (
         "needs 1,033 ports of one bridge, and this host has 1,023: leave out" in found["ports"].text
     )
     assert "needs 2,066 entries" in found["neighbours"].text
     free = devices(1030)
-    found = {each.place: each for each in full_tables(free, demand(free), limits_of(free))}
+    found = {each.place: each for each in full_tables([tables_of(free)])}
     assert found.keys() == {"neighbours"}
     assert "needs 1,032 entries" in found["neighbours"].text
 

@@ -450,9 +450,9 @@ SHORT, AT_EASE = [True] * 10, [False] * 10
 @pytest.mark.parametrize(
     ("loads", "cause"),
     [
-        ({"": AT_EASE, "its": SHORT, "other": AT_EASE}, "100% of the time at its"),
-        ({"": SHORT, "its": AT_EASE, "other": AT_EASE}, "100% of the time"),
-        ({"": AT_EASE, "its": AT_EASE, "other": SHORT}, "does not explain it"),
+        ({"home": AT_EASE, "its": SHORT, "other": AT_EASE}, "100% of the time at its"),
+        ({"home": SHORT, "its": AT_EASE, "other": AT_EASE}, "100% of the time at home"),
+        ({"home": AT_EASE, "its": AT_EASE, "other": SHORT}, "does not explain it"),
     ],
 )
 def test_a_link_suffers_from_the_hosts_of_its_two_ends(
@@ -463,11 +463,10 @@ def test_a_link_suffers_from_the_hosts_of_its_two_ends(
     records = [link]
     for host, short in loads.items():
         records.append({"what": "host", "at": 10.0, "busy": [0.5] * 10, "short": short})
-        records[-1] |= {"host": host} if host else {}
-    facts = summary(records, shaped=Shaped("packets", 0.025), hosts={"far": "its"})["fidelity"]
+        records[-1] |= {"host": host}
+    placed: dict[str, list[str]] = {"home": [], "its": ["far"], "other": []}
+    facts = summary(records, shaped=Shaped("packets", 0.025), hosts=placed)["fidelity"]
     assert facts["links"][0]["reason"].endswith(cause)
-    assert facts["hosts_short"] == {
-        host or "here": float(short[0]) for host, short in loads.items()
-    }
+    assert facts["hosts_short"] == {host: float(short[0]) for host, short in loads.items()}
     (worst,) = (host for host, short in loads.items() if short is SHORT)
-    assert facts["reasons"][0].endswith(f"100% of the time at {worst}" if worst else "of the time")
+    assert facts["reasons"][0].endswith(f"100% of the time at {worst}")

@@ -18,7 +18,6 @@ from emulator.transport.router import Admission
 from emulator.transport.secrets import KeyPair, Keys, issue
 from emulator.transport.tunnel import agent_end, byte_streams, conductor_end
 from emulator.transport.tunnel.agent_end import AgentEnd, Answering
-from emulator.transport.tunnel.byte_streams import Ends
 from emulator.transport.tunnel.clock_offset import ClockOffset
 from emulator.transport.tunnel.conductor_end import Tunnel, TunnelError
 from emulator.transport.tunnel.tunnel_heads import Close, Data, Taken, encode
@@ -56,8 +55,8 @@ def agent(
     loop, begun = asyncio.new_event_loop(), threading.Event()
     tasks: list[asyncio.Task[None]] = []
 
-    async def connect() -> Ends:
-        return await asyncio.open_unix_connection(engine)
+    async def connect() -> socket.socket:
+        return await byte_streams.connected(engine)
 
     async def run() -> None:
         server = await asyncio.start_unix_server(serve, engine)
@@ -136,7 +135,7 @@ def test_a_stream_comes_back_whole_though_it_is_larger_than_its_window(tmp_path:
 def test_the_last_pieces_of_a_stream_that_has_ended_there_are_taken_in_peace() -> None:
     """A close in answer would end the stream here before they are passed on."""
     sent: list[Any] = []
-    streams = byte_streams.ByteStreams(lambda head, payload: sent.append(head))
+    streams = byte_streams.ByteStreams(lambda head, payload: sent.append(head), sent.append)
     streams.take(Taken(7, 65536), b"")
     assert sent == []
     streams.take(Data(7), b"of a stream that an agent knew before it was started anew")
@@ -162,6 +161,101 @@ def test_a_stream_that_nobody_reads_holds_up_no_other(tmp_path: Path) -> None:
         time.sleep(0.5)  # far more than a window would have come
         other.sendall(b"\n")
         assert read_all(other) == b"word"
+
+
+BLOCK = b"x" * 65536
+
+
+def write_until_refused(connection: socket.socket) -> int:
+    """Write to `connection` until nobody reads there; return the number of bytes."""
+    count = 0
+    with suppress(BrokenPipeError, ConnectionResetError):
+        while True:
+            connection.sendall(BLOCK)
+            count += len(BLOCK)
+    return count
+
+
+def test_what_was_said_before_the_reader_left_still_arrives(tmp_path: Path) -> None:
+    """As an engine refuses a large request before it has read all of it: the reason must come."""
+    said = bytes(range(256)) * (2 * byte_streams.WINDOW // 256)
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(10)
+        local: socket.socket = writer.get_extra_info("socket").dup()
+        local.shutdown(socket.SHUT_RD)  # from here on each write to it is refused
+        writer.write(said)
+        await writer.drain()
+        writer.close()
+        local.close()
+
+    with both(tmp_path, refuse) as (tunnel, _), closing(dial(tunnel)) as connection:
+        connection.sendall(BLOCK)
+        assert write_until_refused(connection) < 3 * byte_streams.WINDOW
+        assert read_all(connection) == said
+        assert tunnel.broken(0.0) == ""
+
+
+@pytest.mark.slow
+def test_a_conductor_that_reads_no_more_is_still_heard(tmp_path: Path) -> None:
+    heard, refused = list[int](), threading.Event()
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while True:
+                writer.write(BLOCK)
+                await writer.drain()
+        refused.set()
+        # a StreamReader whose transport cannot write any more reads no more either
+        writer.close()
+
+    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(len(await reader.read(1)))
+        writer.write(b"unwanted")
+        await writer.drain()
+        while data := await reader.read(65536):
+            heard.append(len(data))
+        refused.set()
+        writer.close()
+
+    with both(tmp_path, listen) as (tunnel, _), closing(dial(tunnel)) as connection:
+        connection.shutdown(socket.SHUT_RD)
+        connection.sendall(b"1")
+        time.sleep(0.3)  # the unwanted word comes, and cannot be passed on
+        connection.sendall(b"x" * 1000)
+        connection.shutdown(socket.SHUT_WR)
+        assert refused.wait(10.0)
+        assert sum(heard) == 1001
+    del heard[:]
+    refused.clear()
+    (tmp_path / "other").mkdir()
+    with both(tmp_path / "other", flood) as (tunnel, _), closing(dial(tunnel)) as connection:
+        connection.shutdown(socket.SHUT_RD)
+        assert refused.wait(10.0)
+
+
+def test_an_error_ends_both_directions_and_its_reason_is_known(tmp_path: Path) -> None:
+    with both(tmp_path) as (tunnel, _):
+        with closing(dial(tunnel)) as before:
+            before.sendall(b"a")
+            assert before.recv(1) == b"a"
+        (tmp_path / "engine").unlink()
+        now = time.monotonic()
+        with closing(dial(tunnel)) as connection:
+            assert read_all(connection) == b""
+        assert "No such file or directory" in tunnel.broken(now)
+        assert tunnel.broken(time.monotonic() + 1.0) == ""
+        assert tunnel.lost == ""
+    sent: list[Any] = []
+    asyncio.run(broken_stream(tmp_path / "none", sent))
+    assert sent == ["[Errno 2] No such file or directory", Close(3, sent[0])]
+
+
+async def broken_stream(nothing: Path, sent: list[Any]) -> None:
+    """Begin a stream to a socket that is not there; note what is said of it in `sent`."""
+    streams = byte_streams.ByteStreams(lambda head, payload: sent.append(head), sent.append)
+    streams.begin(3, lambda: byte_streams.connected(nothing))
+    await asyncio.sleep(0.1)
 
 
 def test_an_answer_has_the_facts_and_a_refusal_the_reason(tmp_path: Path) -> None:

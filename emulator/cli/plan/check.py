@@ -18,6 +18,7 @@ TUN = Path("/dev/net/tun")
 if TYPE_CHECKING:
     from ...checks.finding import Finding
     from ...costs.cut_traffic import CutTraffic
+    from ...costs.host_limits import HostTables
     from ...machine.host import Host
     from ...scenario import Scenario
     from ...scenario.unkept import Ignored
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 )
 @JSON_OPTION
 def check(file: ScenarioFile, on: str, no_code: bool, as_json: bool) -> None:
-    """Show the plan of the scenario FILE, and whether this host can carry it. Starts nothing.
+    """Show the plan of the scenario FILE, and whether this host can carry it. Starts nothing, but
+    with `--on swarm` an agent at each host for a moment, which reads the tables of its kernel.
 
     The output has the resolved devices and links, the compute groups if there are any, the faults
     as compiled from the seed, for a cut model (`training.fully_connected`) both parts and the bytes
@@ -83,8 +85,8 @@ class _Checked:
     """Lower bound, in seconds, on the time until all devices have said hello."""
     dilation: dict[str, Any]
     """The dilation `needed`, the one `taken`, and the `source` of the former."""
-    limits: list[dict[str, Any]]
-    """Limits of the host's tables, with the entries that the scenario needs."""
+    tables: "list[HostTables]"
+    """The tables of each host, first of this one, with the part of the run that it has."""
     groups: "list[GroupRow]"
     traffic: "CutTraffic | None"
     placed: dict[str, list[str]]
@@ -103,13 +105,13 @@ class _Checked:
             **({"groups": [row.plain() for row in groups]} if groups else {}),
             **({"cut": traffic.plain()} if traffic else {}),
             "demand": demand(self.scenario).plain(),
-            "limits": self.limits,
+            "limits": self.tables[0].plain(),
             "startup": self.startup,
             "dilation": self.dilation,
             "notes": _texts(found["docker"], "note"),
             "shaping": {"links": _shaped(self.scenario)[0], "tun": TUN.exists()},
             "host": {**self.host.plain(), "available": self.host.available},
-            **({"hosts": self.placed} if self.placed else {}),
+            **({"hosts": self.placed, "tables": self._tables()} if self.placed else {}),
             "shortfalls": [
                 each.plain()
                 for each in found["docker"]
@@ -121,6 +123,10 @@ class _Checked:
             },
         }
 
+    def _tables(self) -> dict[str, Any]:
+        """Return the limits of the tables of each host, and why some are not known, by its name."""
+        return {own.host: {"limits": own.plain(), "unknown": own.unknown} for own in self.tables}
+
 
 def _check(file: ScenarioFile, on: str, *, no_code: bool) -> _Checked:
     """Load the scenario in `file`, with `no_code` without its Python files, and check it."""
@@ -128,9 +134,9 @@ def _check(file: ScenarioFile, on: str, *, no_code: bool) -> _Checked:
     from ...checks.preflight import preflight
     from ...costs.cut_traffic import cut_traffic
     from ...costs.host_dilation import core_demand, with_dilation
-    from ...costs.host_limits import limits_of
+    from ...costs.host_limits import tables_of
     from ...machine.host import Host
-    from ...scenario import demand, load_without_code
+    from ...scenario import load_without_code
     from ...scenario.cores_and_memory import startup_time
     from ...scenario.unkept import unkept
     from ..play.run import capacity
@@ -143,15 +149,21 @@ def _check(file: ScenarioFile, on: str, *, no_code: bool) -> _Checked:
         scenario = file.load()
     host = capacity(on) or Host.here()
     placed = {}
+    tables = [tables_of(scenario)]
     if on == SWARM:
         from ...runtimes.swarm.play_swarm import SwarmEngines
 
-        placed = SwarmEngines().devices_by_host(scenario)
+        engines = SwarmEngines()
+        placed, tables = (
+            engines.devices_by_host(scenario),
+            engines.tables_of_all(with_dilation(scenario, host.cores)),
+        )
     played, cores = with_dilation(scenario, host.cores), core_demand(scenario)
     # the runtime of one host gives way to that of several
     played_on = {name: name for name in ON} | ({"docker": SWARM} if on == SWARM else {})
     found = {
-        name: preflight(scenario, runtime, host).findings for name, runtime in played_on.items()
+        name: preflight(scenario, runtime, host, tables=tables if placed else None).findings
+        for name, runtime in played_on.items()
     }
     if left:  # the stand-in's data need not be here
         unchecked = [
@@ -161,8 +173,7 @@ def _check(file: ScenarioFile, on: str, *, no_code: bool) -> _Checked:
             runtime: (*(e for e in those if not issubclass(e.raises, DataError)), *unchecked)
             for runtime, those in found.items()
         }
-    needed, devices = cores.needed(host.cores), len(scenario.nodes)
-    others = demand(scenario).ports - devices
+    needed = cores.needed(host.cores)
     return _Checked(
         scenario,
         host,
@@ -174,7 +185,7 @@ def _check(file: ScenarioFile, on: str, *, no_code: bool) -> _Checked:
         },
         startup=startup_time(played, host.cores),
         dilation={"needed": needed, "taken": played.dilation, "source": cores.source},
-        limits=[limit.plain(devices, others) for limit in limits_of(scenario)],
+        tables=tables,
         groups=group_rows(scenario),
         traffic=cut_traffic(scenario),
         placed=placed,
@@ -210,7 +221,7 @@ def _show(checked: _Checked, on: str) -> None:
     made += [cut_table(traffic)] if traffic else []
     if on == "docker":
         wanted, disk = demand(scenario), disk_usage(".").free
-        there = checked.host, checked.limits, disk
+        there = checked.host, checked.tables[0].plain(), disk
         made.append(demand_table(wanted, *there, checked.startup, checked.dilation))
     print_overview(scenario, overview(scenario), made, findings[on], findings[other])
     for name, devices in checked.placed.items():

@@ -16,7 +16,7 @@ from ...sweeps import Axis, Finished, Grid, Quiet, Standing, folder_name, sweep
 from ...sweeps.players import players
 from ...sweeps.preparation import warned
 from ..read.played import Run, Sweep
-from .run import capacity, player
+from .run import capacity, player, tables
 
 if TYPE_CHECKING:
     from ...shaping.features import Delay
@@ -42,7 +42,7 @@ def play_run(
         scenario = load(Path(scenario), overrides(changes))
     elif changes:
         raise ValueError("set= changes a file: give the scenario's path, or load it with overrides")
-    warned = tuple(warnings(scenario, on, runs, capacity(on)))
+    warned = tuple(warnings(scenario, on, runs, capacity(on), tables(on, scenario)))
     with interruptible():
         folder, summary = play(scenario, runs, ProgressView(progress))
     return Run(folder, summary, warned)

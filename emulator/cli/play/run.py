@@ -1,7 +1,7 @@
 """`emulate run`: play a scenario in containers or in virtual time."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -26,6 +26,7 @@ from ..prepare.completed_words import run_names
 from ..read.pages import ended, page, short
 
 if TYPE_CHECKING:
+    from ...costs.host_limits import HostTables
     from ...machine.host import Host
     from ...runs.replay import Replay
     from ...scenario import Scenario
@@ -101,7 +102,7 @@ def run(
     scenario = file.load()
     replayed = None if replay is None else read_replay(ended(replay, runs))
     played = scenario if replayed is None else replayed.of(scenario)
-    warn(warnings(played, on, runs, capacity(on)))
+    warn(warnings(played, on, runs, capacity(on), tables(on, played)))
     folder, summary = watched(
         *(scenario, on, runs),
         to_stderr=as_json,
@@ -201,6 +202,16 @@ def capacity(on: str) -> "Host | None":
     from ...runtimes.swarm.play_swarm import SwarmEngines
 
     return SwarmEngines().capacity()
+
+
+def tables(on: str, scenario: "Scenario") -> "Sequence[HostTables] | None":
+    """Return the tables of the hosts of the runtime `on` that can be read before a run, each with
+    its part of `scenario`; None for this host alone."""
+    if on != SWARM:
+        return None
+    from ...runtimes.swarm.play_swarm import SwarmEngines
+
+    return SwarmEngines().tables(scenario)
 
 
 def tell(folder: Path, summary: dict[str, Any]) -> None:

@@ -315,7 +315,7 @@ class LatenessRecord(LogRecord, tag="lateness"):
     dropped: int = 0
     """Packets dropped since the record before, as their link's queue or its limit had no room."""
     host: str = ""
-    """Name of the box's host; empty for that of the conductor and the server."""
+    """Name of the box's host; empty in a run on one host."""
 
 
 class CheckpointRecord(LogRecord, tag="checkpoint"):

@@ -90,7 +90,7 @@ class HostRecord(LogRecord, tag="host"):
     step: Time = 1.0
     """Time from one value to the next: a real second."""
     host: str = ""
-    """Name of the host; empty for that of the conductor and the server."""
+    """Name of the host; empty in a run on one host."""
     clock_ahead: float | None = None
     """Seconds by which the clock of another host was ahead of the conductor's. The times of all
     records count by the conductor's clock: they are corrected by this."""

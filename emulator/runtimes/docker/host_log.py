@@ -35,10 +35,11 @@ class HostLog:
         clock: EmulatedClock = UNDILATED,
         cores: int | None = None,
         host: EngineHost | None = None,
+        word: str = "",
     ) -> None:
         """`quotas`: names of the devices that have a quota; `clock` is the run's; `cores` of the
-        host, by default those of this machine, as `host` is."""
-        self._host, self._begun = host, False
+        host, by default those of this machine, as `host` is; `word` names it in records."""
+        self._host, self._word, self._begun = host, word, False
         self._load, self._quotas, self._clock = load, quotas, clock
         self._cores = cores or os.cpu_count() or 1
         self._last: dict[str, tuple[float, Sequence[float]]] = {}
@@ -116,7 +117,7 @@ class HostLog:
             server=_known([each.server for each in beside]),
             throttled=_known([each.throttled for each in beside]),
             step=self._clock.emulated(LOAD_SAMPLING),
-            host=self._host.name if self._host else "",
+            host=self._word,
             clock_ahead=clock.ahead,
             clock_error=clock.error,
         )
@@ -130,9 +131,10 @@ class HostLogs:
     ) -> None:
         """`load` is that of this machine; `quotas` and `clock` as of a `HostLog`."""
         self._hosts = hosts
-        self._logs = {hosts.home: HostLog(load, quotas, clock)}
+        self._logs = {hosts.home: HostLog(load, quotas, clock, word=hosts.home.word)}
         for host in hosts.others:
-            self._logs[host] = HostLog(host.load, quotas, clock, host.cores, host)
+            own = HostLog(host.load, quotas, clock, host.cores, host, host.word)
+            self._logs[host] = own
 
     def heard(self, node: str, now: float, use: Sequence[float]) -> None:
         """Take what the container of `node` had used at the time `now` of this machine's clock."""

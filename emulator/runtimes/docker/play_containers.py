@@ -11,6 +11,7 @@ from docker import DockerClient
 
 from ...checks.preflight import preflight
 from ...costs.host_dilation import with_dilation
+from ...costs.host_limits import HostTables
 from ...costs.prediction import prediction_facts
 from ...learning.learners.export import ready
 from ...log.lines import read
@@ -30,7 +31,7 @@ from ...scenario.timeline.compiled import timeline
 from ...shaping.backend import Backend, Delay
 from .configs.container_settings import Means, Prepared, prepare
 from .container_runtime import DockerRuntime
-from .engine.cleanup import clean_up_late
+from .engine.cleanup import Removed, clean_up, clean_up_late
 from .engine.client import connect, refusals
 from .engine.endpoint import endpoint
 from .engine.hosts import EngineHost, Hosts
@@ -91,6 +92,10 @@ class Engines:
         """Return what the hosts have together."""
         return Host.here()
 
+    def tables(self, scenario: Scenario) -> Sequence[HostTables] | None:
+        """Return the tables of hosts that can be read before `open`, as of a `Situation`."""
+        return None
+
     def open(
         self,
         client: DockerClient,
@@ -107,6 +112,11 @@ class Engines:
         """
         hosts = Hosts.here(client)
         return hosts, probe(hosts.home)
+
+    def clean_up(self, client: DockerClient, run: str, tell: Callable[[str], None]) -> Removed:
+        """Remove everything of `run`, whose conductor is dead, from the engines. `client` as of
+        `open`; a refusal raises no error."""
+        return clean_up(client, run)
 
     def encrypted(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with its messages encrypted, if they leave this machine."""
@@ -171,7 +181,7 @@ def conducting(
             read(folder.records),
             left=left,
             shaped=Shaped(ready.backend.delay, shortest),
-            hosts={device: host.name for device, host in hosts.placed.items()},
+            hosts=hosts.devices(session.scenario),
         )
 
 
@@ -269,7 +279,8 @@ def get_ready(
     """
     view.progress("data")
     host = engines.capacity()
-    split = preflight(scenario, engines.runtime, host).require()
+    tables = engines.tables(scenario)
+    split = preflight(scenario, engines.runtime, host, tables=tables).require()
     if split is None:
         raise TypeError("containers train, so their data is split")
     client = connect()
@@ -319,7 +330,7 @@ def container_facts(
         "tcp": scenario.tcp.congestion if scenario.tcp else kernel.default_congestion(),
         "encrypted": scenario.server.encrypt,
         **bottlenecks(scenario, backend),
-        **hosts.facts(scenario),
+        **({"hosts": hosts.devices(scenario)} if hosts.several else {}),
         **({} if scenario.time is None else {"dilation": scenario.dilation}),
     }
 

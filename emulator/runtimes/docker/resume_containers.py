@@ -6,7 +6,7 @@ incarnations. The run's clock stands still until every node has said hello.
 
 import os
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ from ...scenario.sections.server_section import NONE
 from ...shaping.backend import DELAYS, Backend, Delay
 from ...world import verbs
 from .earlier_lives import EarlierLives, read_lives
-from .engine.cleanup import clean_up, clean_up_hosts
+from .engine.cleanup import clean_up_hosts
 from .engine.client import connect
 from .engine.owners import owned
 from .images import node_image
@@ -68,7 +68,7 @@ def resume(
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     folder = dead.folder
     if unmeasured(folder):
-        return _measured(dead, view)
+        return _measured(dead, view, engines or Engines())
     lives = _checked(dead)
     shards = range(dead.scenario.server.shards)
     for lost in filter(None, (damage(folder.shard(number)) for number in shards)):
@@ -98,13 +98,16 @@ def _gone_on(
                 prepared.configs, resumes=resumes, resumed_at=lives.now, incarnations=later
             )
             world = replace(prepared, configs=configs, lives=lives)
-            _note(folder, ready.backend)
+            _note(folder, ready.backend, ready.hosts.devices(dead.scenario))
             run(dead.scenario, rest, conducted.runtime(world, view))
     return folder.path, session.summary
 
 
-def _measured(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
-    """Measure the versions of the run `dead` that wait in its folder, and write its log anew."""
+def _measured(dead: DeadRun, view: RunView, engines: Engines) -> tuple[Path, dict[str, Any]]:
+    """Measure the versions of the run `dead` that wait in its folder, and write its log anew.
+
+    They are measured on this machine; what the run has left at others of its `engines` is removed.
+    """
     folder, scenario = dead.folder, dead.scenario
     client = connect()
     image = node_image.require(client).id
@@ -112,19 +115,20 @@ def _measured(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
     test = split_data(scenario).data.test
     view.progress("graphs")
     graph = export.ready(scenario.training.network, scenario.seed)
-    clean_up(client, folder.run)
+    stays = engines.clean_up(client, folder.run, view.progress).left
     folder.discard_work()
     session = Session(scenario, dead.timeline, folder, dead.runtime)
     with owned(folder.run), session:
         folder.work.mkdir(mode=0o700)
         died = None if reopen(folder) else {"reason": "failed", "detail": DIED}
-        left = measure_versions(client, session, image, graph, test, view)
+        left = *stays, *measure_versions(client, session, image, graph, test, view)
         folder.discard_work()
         known = known_before(folder)
         origin = gather(folder, died)
         if origin.source != "none":  # the run was not gathered before
             known["model"] = origin.plain()
-        session.conclude(read(folder.records), left=left, **known)
+        hosts = read_json(folder.path / "manifest.json").get("hosts", {})
+        session.conclude(read(folder.records), left=left, hosts=hosts, **known)
         (folder.path / ORIGIN).unlink(missing_ok=True)  # the summary has it now
     return folder.path, session.summary
 
@@ -202,10 +206,12 @@ def _shaping(folder: RunFolder) -> Delay | None:
     return delay if delay in DELAYS else None
 
 
-def _note(folder: RunFolder, backend: Backend) -> None:
-    """Write to the manifest how links are shaped from here on."""
+def _note(folder: RunFolder, backend: Backend, hosts: Mapping[str, Sequence[str]]) -> None:
+    """Write to the manifest how links are shaped, and which devices the `hosts` have, from here
+    on."""
     path = folder.path / "manifest.json"
-    write_json(path, {**read_json(path), "shaping": backend.plain()})
+    placed = {"hosts": hosts} if hosts else {}
+    write_json(path, {**read_json(path), "shaping": backend.plain(), **placed})
 
 
 def _cleared(folder: RunFolder) -> int:

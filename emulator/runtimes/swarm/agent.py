@@ -2,7 +2,8 @@
 
 The process of the container `python -m emulator.runtimes.swarm.agent PORT`. It holds the streams of
 the conductor to the devices' containers, so when it dies the engine ends their standard input, and
-their supervisors end them. A conductor that is silent loses its streams in the same way.
+their supervisors end them. A conductor that is silent loses its streams in the same way. Services
+of Docker 20.10 cannot forbid their processes to gain privileges: the agent forbids it to itself.
 """
 
 import asyncio
@@ -12,13 +13,16 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import astuple
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ...machine.host import Load
+from ...machine.host import Host, Load
+from ...machine.kernel_tables import READABLE
+from ...node.forking.kernel_calls import confine
 from ...transport.secrets import read_keys
 from ...transport.tunnel.agent_end import AgentEnd
-from ...transport.tunnel.byte_streams import Ends
+from ...transport.tunnel.byte_streams import connected
 from ...transport.tunnel.placed_files import Placed, unpack
 
 SOCKET = "/var/run/docker.sock"
@@ -49,6 +53,8 @@ class Hands:
             case "engine":
                 self._dial()
                 return {}
+            case "tables":
+                return _tables()
             case "about":
                 return {"cores": os.cpu_count() or 1}
             case "put":
@@ -66,13 +72,15 @@ class Hands:
             engine.connect(SOCKET)
 
     def _put(self, to: str, placed: Placed) -> None:
-        for name, mode, user, group, content in placed:
+        for name, mode, user, group, content, at in placed:
             path = self._inside(to, name)
             if content is None:
                 path.mkdir(parents=True, exist_ok=True)
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(content)
+                with path.open("r+b" if at else "wb") as file:
+                    file.seek(at)
+                    file.write(content)
             os.chown(path, user, group)
             path.chmod(mode)
 
@@ -95,9 +103,16 @@ class Hands:
         return {"busy": self._load.busy[known], "pressure": self._load.pressure[known]}
 
 
-async def connect() -> Ends:
+def _tables() -> dict[str, Any]:
+    """Return the free memory of the host, and those of its tables that can be read from here."""
+    read = {name: supply() for name, supply in READABLE.items()}
+    tables = {name: astuple(each) for name, each in read.items() if each is not None}
+    return {"memory": Host.here().available, "tables": tables}
+
+
+async def connect() -> socket.socket:
     """Open a connection to the engine."""
-    return await asyncio.open_unix_connection(SOCKET)
+    return await connected(SOCKET)
 
 
 async def serve(port: int) -> None:
@@ -115,6 +130,7 @@ async def serve(port: int) -> None:
 
 
 def main() -> None:
+    confine(())  # before any thread begins, as each has it by itself
     asyncio.run(serve(int(sys.argv[1])))
 
 

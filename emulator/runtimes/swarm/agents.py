@@ -5,7 +5,6 @@ swarm, and only its starter has the other half. Its label names the starter's lo
 starter has left can be told.
 """
 
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -22,6 +21,7 @@ from docker.types import (
     Mount,
     NetworkAttachmentConfig,
     Placement,
+    Resources,
     RestartPolicy,
     SecretReference,
     ServiceMode,
@@ -40,6 +40,7 @@ from ..docker.engine.probing import BOOT
 from .agent import FILES, SECRET, SOCKET
 from .nodes import SOCKET_LABEL, Node
 from .remote_host import RemoteHost
+from .socket_folders import remove_dead_folders, socket_folder
 
 PORTS = range(23_000, 30_000)
 """Ports that agents listen on, below those that kernels give to connections of their own."""
@@ -48,6 +49,12 @@ START = 60.0
 END = 10.0
 """Seconds in which the agents end."""
 LOOK = 0.1
+
+MEMORY = 512 << 20
+"""Bytes that an agent may take: 60 MiB at rest, a batch of files twice, and a window of each of
+253 streams, as many as a network of the swarm has addresses for containers, that nobody reads."""
+TASKS = 64
+"""Tasks of an agent, which are threads: it has about 10."""
 
 SENDS = "`emulate images --to ENDPOINT` sends it there"
 
@@ -84,7 +91,8 @@ def start(
         held.enter_context(owners.owned(run))
         marks = {RUN: run, LOCK: str(owners.place(run)), ROLE: "agents", STARTED_ON: _boot()}
         held.callback(remove_service, client, run)
-        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="emulate-swarm-")))
+        remove_dead_folders()
+        folder = held.enter_context(socket_folder())
         tell(f"agents: starting at {', '.join(node.name for node in nodes)}")
         with refusals("starting the agents of the swarm's hosts"):
             _create(client, run, image, port, guests, nodes, marks)
@@ -131,8 +139,11 @@ def _create(
         cap_drop=["ALL"],
         cap_add=["CHOWN", "DAC_OVERRIDE", "FOWNER"],
     )
+    resources = Resources(mem_limit=MEMORY)
+    resources["Limits"]["Pids"] = TASKS  # of which Docker's client knows nothing
     template = TaskTemplate(
         spec,
+        resources=resources,
         restart_policy=RestartPolicy(condition="none"),
         placement=Placement(constraints=away),
         networks=[NetworkAttachmentConfig("host")],
@@ -204,7 +215,7 @@ def _ask(tunnel: Tunnel, until: float, failed: Callable[[], str]) -> None:
 
 
 def _failed(client: DockerClient, run: str, node: Node) -> str:
-    """Return why the task of an agent has failed; empty if it has not."""
+    """Return why the agent of `node` does not come up; empty if it still may."""
     filters = {"service": f"emulate-{run}-agents", "node": node.id}
     with suppress(DockerException, requests.RequestException):
         api: Any = client.api
@@ -215,6 +226,8 @@ def _failed(client: DockerClient, run: str, node: Node) -> str:
                 if "No such image" in why:
                     return f"it lacks the image of this code ({why}): {SENDS}"
                 return ": ".join(filter(None, (why, _said(client, run))))
+        if api.inspect_node(node.id)["Status"]["State"] == "down":
+            return "the swarm says that the host is down"
     return ""
 
 
@@ -261,14 +274,23 @@ def _secrets_removed(api: Any, label: dict[str, str]) -> bool:
     return True
 
 
-def remove_dead(client: DockerClient) -> list[str]:
-    """Remove the agents that dead processes have left in the swarm; return their ids."""
+def remove_dead(client: DockerClient, forced: Callable[[str], bool] = lambda run: False) -> None:
+    """Remove the agents that dead processes have left in the swarm, and those `forced` by id."""
+    for run, marks in _services(client).items():
+        if _dead(marks) or forced(run):
+            remove_service(client, run)
+
+
+def present(client: DockerClient) -> frozenset[str]:
+    """Return the ids of all agents in the swarm."""
+    return frozenset(_services(client))
+
+
+def _services(client: DockerClient) -> dict[str, dict[str, str]]:
+    """Return the labels of the agents' services by their ids."""
     api: Any = client.api
-    services = api.services(filters={"label": RUN})
-    dead = [marks[RUN] for each in services if _dead(marks := each["Spec"]["Labels"])]
-    for run in dead:
-        remove_service(client, run)
-    return dead
+    found = (each["Spec"]["Labels"] for each in api.services(filters={"label": RUN}))
+    return {marks[RUN]: marks for marks in found}
 
 
 def _dead(marks: dict[str, str]) -> bool:

@@ -1,6 +1,6 @@
 """The nodes of a swarm, as its managers know them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,15 +87,30 @@ def manages(client: DockerClient) -> bool:
 
 def unreachable_nodes(client: DockerClient) -> dict[str, str]:
     """Return, by name, in a word why each node runs no agent: `down`, `drained`, or `paused`."""
-    words = {"drain": "drained", "pause": "paused"}
-    found = {}
-    for node in client.api.nodes():
-        state, availability = node["Status"]["State"], node["Spec"]["Availability"]
-        if state != "ready" or availability != "active":
-            found[Node.read(node).name] = (
-                state if state != "ready" else words.get(availability, availability)
-            )
+    found = {node.name: why for node, why in _unreachable(client)}
     return dict(sorted(found.items()))
+
+
+def absent_hosts(client: DockerClient) -> dict[str, str]:
+    """Return, by each word by which a scenario names a host that runs no agent, why it is none."""
+    with refusals("asking the engine for its swarm"):
+        return {
+            word: f"host {node.name} is {why}"
+            for node, why in _unreachable(client)
+            for word in (node.label, node.name)
+            if word
+        }
+
+
+def _unreachable(client: DockerClient) -> Iterator[tuple[Node, str]]:
+    """Yield each node that runs no agent, and in a word why."""
+    words = {"drain": "drained", "pause": "paused"}
+    for about in client.api.nodes():
+        state, availability = about["Status"]["State"], about["Spec"]["Availability"]
+        if state != "ready":
+            yield Node.read(about), state
+        elif availability != "active":
+            yield Node.read(about), words.get(availability, availability)
 
 
 def _double(nodes: list[Node]) -> str:

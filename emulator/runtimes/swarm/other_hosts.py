@@ -14,6 +14,7 @@ from ..docker.engine.probing import Probed, examine
 from ..docker.images import node_image
 from . import agents
 from .nodes import manages, ready_nodes, unreachable_nodes
+from .socket_folders import remove_dead_folders
 
 
 @dataclass
@@ -33,14 +34,16 @@ def clean_other_hosts(
 ) -> Cleaned:
     """Remove what dead runs have left at the other hosts of the swarm that `client` manages.
 
-    Of runs that live only with `force`, and of none that is not `wanted`. Without a swarm nothing
-    is done. A line in `left` names each host that was not reached.
+    Of runs that live only with `force`, and of none that is not `wanted`. Without a swarm no other
+    host is looked at. The folders that dead conductors have left on this machine go, too. A line in
+    `left` names each host that was not reached.
     """
     cleaned = Cleaned()
+    remove_dead_folders()
     if not manages(client):
         return cleaned
     with refusals("looking at the swarm's other hosts"):
-        agents.remove_dead(client)
+        agents.remove_dead(client, lambda run: force and wanted(run))
         _, others = ready_nodes(client)
         gone = [
             f"host {name} is {why}: what runs have left there stays: `emulate clean` once it is "
@@ -58,8 +61,10 @@ def clean_other_hosts(
     try:
         unseen = tuple(f"host {why}: what runs have left there stays" for why in running.missing)
         cleaned.removed += Removed(left=unseen)
+        # those of others' agents that live are no runs
+        known = agents.present(client)
         for host in running.hosts:
-            _clean(host, wanted, force, running.run, cleaned)
+            _clean(host, lambda run: run not in known and wanted(run), force, cleaned)
     finally:
         running.close()
     return cleaned
@@ -69,11 +74,10 @@ def _clean(
     host: EngineHost,
     wanted: Callable[[str], bool],
     force: bool,
-    ours: str,
     cleaned: Cleaned,
 ) -> None:
     for owner in owners(host.client):
-        if owner.run == ours or not wanted(owner.run):
+        if not wanted(owner.run):
             continue
         if owner.dead or force:
             cleaned.removed += clean_up(host.client, owner.run, networks=False)
@@ -99,4 +103,4 @@ def examine_hosts(client: DockerClient, image: str) -> list[tuple[str, Probed]]:
 def remove_dead_there(hosts: Collection[EngineHost], ours: str) -> None:
     """Remove from `hosts` what dead runs have left; `ours` is the id of the agents."""
     for host in hosts:
-        _clean(host, lambda run: True, False, ours, Cleaned())
+        _clean(host, lambda run: run != ours, False, Cleaned())

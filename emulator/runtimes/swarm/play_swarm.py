@@ -1,25 +1,31 @@
 """A whole run on the hosts of a swarm: its engines, in place of that of one machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from docker import DockerClient
 
-from ...errors import HostError
+from ...checks.preflight import refuse
+from ...checks.this_host import full_tables
+from ...costs.host_limits import HostTables
+from ...errors import EmulatorError, HostError
 from ...machine.host import Host
 from ...scenario import Scenario
 from ...scenario.sections.server_section import HOST
 from ..docker import play_containers, resume_containers
 from ..docker.configs.container_settings import Means
+from ..docker.engine.cleanup import Removed
 from ..docker.engine.client import connect
 from ..docker.engine.hosts import EngineHost, Hosts
 from ..docker.engine.probing import described
+from ..docker.images import node_image
 from ..docker.images.node_image import NodeImage
 from . import agents
-from .nodes import Node, ready_nodes
-from .other_hosts import remove_dead_there
+from .nodes import Node, absent_hosts, ready_nodes
+from .other_hosts import clean_other_hosts, remove_dead_there
 from .placement import HostRoom, place
+from .swarm_tables import home_tables, tables_there, unknown_tables
 
 
 def relay_name(host: str) -> str:
@@ -44,8 +50,45 @@ class SwarmEngines(play_containers.Engines):
 
     def devices_by_host(self, scenario: Scenario) -> dict[str, list[str]]:
         """Return the devices that each host would have. Raises HostError as `open`."""
-        home, others = ready_nodes(connect())
-        return _by_host([home, *others], scenario)
+        client = connect()
+        home, others = ready_nodes(client)
+        return _by_host(client, [home, *others], scenario)
+
+    def clean_up(self, client: DockerClient, run: str, tell: Callable[[str], None]) -> Removed:
+        # first the other hosts: the network goes once no container anywhere is in it
+        there = clean_other_hosts(client, lambda each: each == run, False, tell)
+        return there.removed + super().clean_up(client, run, tell)
+
+    def tables(self, scenario: Scenario) -> Sequence[HostTables]:
+        return [home_tables(scenario, self.devices_by_host(scenario))]
+
+    def tables_of_all(self, scenario: Scenario) -> list[HostTables]:
+        """Return the tables of all hosts, by agents that are there for the moment. Raises HostError
+        as `open`, but for a host whose agent does not come up: its tables are not known."""
+        client = connect()
+        home, others = ready_nodes(client)
+        placed = _by_host(client, [home, *others], scenario)
+        wanted = [node for node in others if placed[node.name]]
+        found = [home_tables(scenario, placed)]
+        if not wanted:
+            return found
+        try:
+            image = node_image.require(client).id
+            running = agents.start(client, image, wanted, lambda line: None)
+        except EmulatorError as error:
+            names = (node.name for node in wanted)
+            return found + [unknown_tables(each, len(placed[each]), str(error)) for each in names]
+        try:
+            there = {
+                host.name: tables_there(scenario, placed[host.name], host) for host in running.hosts
+            }
+        finally:
+            running.close()
+        missing = "; ".join(running.missing)
+        for node in wanted:
+            devices = len(placed[node.name])
+            found.append(there.get(node.name) or unknown_tables(node.name, devices, missing))
+        return found
 
     def encrypted(self, scenario: Scenario) -> Scenario:
         server = scenario.server.model_copy(update={"encrypt": True})
@@ -60,7 +103,7 @@ class SwarmEngines(play_containers.Engines):
         tell: Callable[[str], None],
     ) -> tuple[Hosts, Means]:
         home, others = ready_nodes(client)
-        placed = _by_host([home, *others], scenario)
+        placed = _by_host(client, [home, *others], scenario)
         for node in (home, *others):
             tell(_words(node, placed[node.name]))
         wanted = [node for node in others if placed[node.name]]
@@ -70,22 +113,37 @@ class SwarmEngines(play_containers.Engines):
         running = agents.start_all(client, image.id, wanted, tell)
         try:
             remove_dead_there(running.hosts, running.run)
+            own = ((placed[host.name], host) for host in running.hosts)
+            _judge((tables_there(scenario, *each) for each in own), tell)
             there = {device: host for host in running.hosts for device in placed[host.name]}
             relays = {}
             if scenario.server.relay == HOST:
                 relays = {relay_name(host.name): placed[host.name] for host in running.hosts}
                 there |= {relay_name(host.name): host for host in running.hosts}
-            hosts = Hosts(EngineHost(client), running.hosts, there, running.close)
+            here = EngineHost(client, word=home.name)
+            hosts = Hosts(here, running.hosts, there, running.close)
             return hosts, replace(_means_of_all(hosts, probe, tell), relays=relays)
         except BaseException:
             running.close()
             raise
 
 
-def _by_host(nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
+def _judge(tables: Iterable[HostTables], tell: Callable[[str], None]) -> None:
+    """Tell what the `tables` are short of. Raises HostError with all that no run begins with."""
+    refused = []
+    for finding in full_tables(tables):
+        if finding.fatal:
+            refused.append(finding.error())
+        else:
+            tell(finding.text)
+    refuse(refused)
+
+
+def _by_host(client: DockerClient, nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
     """Return the devices of each of `nodes`, by its name; the first is that of this machine."""
     home, *others = nodes
-    placed = place(scenario, [_place(home, Host.here().available), *map(_place, others)])
+    rooms = [_place(home, Host.here().available), *map(_place, others)]
+    placed = place(scenario, rooms, absent_hosts(client))
     return {
         node.name: [device for device, name in placed.items() if name == node.name]
         for node in nodes
@@ -94,7 +152,7 @@ def _by_host(nodes: list[Node], scenario: Scenario) -> dict[str, list[str]]:
 
 def _place(node: Node, available: int | None = None) -> HostRoom:
     """Return `node` as a place for devices, with the bytes of memory that it has for them."""
-    return HostRoom(node.name, node.cores, available or node.memory, node.label)
+    return HostRoom(node.name, node.cores, available or node.memory, label=node.label)
 
 
 def _words(node: Node, devices: list[str]) -> str:

@@ -1,24 +1,54 @@
 """Another host of a run: its engine behind an agent, and the files of its containers."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import requests
 from docker import DockerClient
 from docker.errors import DockerException
+from requests.adapters import BaseAdapter
 
 from ...errors import DeploymentError
 from ...transport.tunnel.conductor_end import Tunnel, TunnelError
-from ...transport.tunnel.placed_files import Placed, pack
+from ...transport.tunnel.placed_files import BATCH, Placed, pack
 from ..docker.engine.hosts import EngineHost, HostClock
 from .agent import FILES
 
 ANSWER = 5.0
 """Seconds in which a host says whether its engine is there."""
 TRANSFER = 300.0
-"""Seconds in which a file or folder reaches a host."""
+"""Seconds in which a batch of files reaches a host."""
+
+
+ENGINE_SCHEME = "http+docker://"
+"""Scheme under which Docker's client has its connections to a Unix socket."""
+
+
+class _ThroughTunnel(BaseAdapter):
+    """Sends requests by the adapter `inner`; an error has the reason of the tunnel, too.
+
+    Without it an engine that is gone is a connection that was aborted, here as there.
+    """
+
+    def __init__(self, inner: BaseAdapter, tunnel: Tunnel) -> None:
+        super().__init__()
+        self._inner, self._tunnel = inner, tunnel
+
+    def send(self, *request: Any, **options: Any) -> requests.Response:
+        begun = time.monotonic()
+        try:
+            return self._inner.send(*request, **options)
+        except requests.ConnectionError as error:
+            if why := self._tunnel.lost or self._tunnel.broken(begun):
+                raise requests.ConnectionError(f"its connection has ended: {why}") from error
+            raise
+
+    def close(self) -> None:
+        self._inner.close()
 
 
 class RemoteHost(EngineHost):
@@ -31,6 +61,9 @@ class RemoteHost(EngineHost):
         super().__init__(client, name)
         self.load, self.cores, self.tunnel = tunnel.load, cores, tunnel
         self._folder = _mounted(client, agent)
+        client.api.mount(
+            ENGINE_SCHEME, _ThroughTunnel(client.api.get_adapter(ENGINE_SCHEME), tunnel)
+        )
         self._placed: dict[tuple[str, Path], Path] = {}
         self._lock = Lock()
         self._lost = ""
@@ -42,8 +75,9 @@ class RemoteHost(EngineHost):
             if known is None:
                 to = f"{run}/{len(self._placed)}"
                 try:
-                    self.tunnel.ask("put", pack(_packed(source)), TRANSFER, to=to)
-                except TunnelError as error:
+                    for batch in _batches(source):
+                        self.tunnel.ask("put", pack(batch), TRANSFER, to=to)
+                except OSError as error:
                     raise DeploymentError(f"sending {source} to {self.name}: {error}") from error
                 known = self._placed[run, source] = self._folder / to / source.name
         return known
@@ -88,18 +122,33 @@ def _mounted(client: DockerClient, agent: str) -> Path:
     return Path(next(each["Source"] for each in mounts if each["Destination"] == str(FILES)))
 
 
-def _packed(source: Path) -> Placed:
-    """Return `source` and all files below it, with the modes and owners of this machine."""
-    return [
-        (
-            str(path.relative_to(source.parent)),
-            (about := path.stat()).st_mode & 0o777,
-            about.st_uid,
-            about.st_gid,
-            None if path.is_dir() else path.read_bytes(),
-        )
-        for path in _below(source)
-    ]
+def _batches(source: Path) -> Iterator[Placed]:
+    """Yield `source` and all files below it in batches."""
+    batch: Placed = []
+    size = 0
+    for piece in _pieces(source):
+        batch.append(piece)
+        size += len(piece[4] or b"")
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _pieces(source: Path) -> Iterator[tuple[str, int, int, int, bytes | None, int]]:
+    """Yield the entries of `source` and all below it, with the modes and owners of this machine."""
+    for path in _below(source):
+        about = path.stat()
+        name, mode = str(path.relative_to(source.parent)), about.st_mode & 0o777
+        if path.is_dir():
+            yield name, mode, about.st_uid, about.st_gid, None, 0
+            continue
+        at = 0
+        with path.open("rb") as file:
+            while (content := file.read(BATCH)) or not at:
+                yield name, mode, about.st_uid, about.st_gid, content, at
+                at += len(content) or 1  # an empty file has one piece, too
 
 
 def _below(source: Path) -> Iterator[Path]:

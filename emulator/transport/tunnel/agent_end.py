@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import zmq
@@ -59,7 +60,8 @@ class AgentEnd:
         self.heard = time.monotonic()
         streams, _ = self._peers.get(peer, (None, 0.0))
         if streams is None:
-            streams = ByteStreams(lambda head, payload: self._send(peer, head, payload))
+            send = partial(self._send, peer)
+            streams = ByteStreams(send, lambda why: print(f"a stream ended: {why}", flush=True))
         self._peers[peer] = streams, self.heard
         match head:
             case Question(number, what, facts):

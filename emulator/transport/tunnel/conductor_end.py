@@ -3,10 +3,12 @@
 import asyncio
 import itertools
 import math
+import socket
 import threading
 import time
 from collections.abc import Coroutine
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,6 +35,9 @@ LARGEST_ANSWER = 1 << 20
 
 ALIVE_LOOK = 1.0
 """Seconds between looks whether the thread is there that has to answer."""
+
+BACKLOG = 100
+"""Connections to the engine that may wait to be taken."""
 
 
 class TunnelError(OSError):
@@ -65,6 +70,8 @@ class Tunnel:
         self.lost = ""
         """Why the host is lost; empty while it is not."""
         self._address, self._keys = address, keys
+        self._broken = float("-inf"), ""
+        """When an error ended a stream at last, and why."""
         self._numbers = itertools.count(1)
         self._questions: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._loop = asyncio.new_event_loop()
@@ -87,6 +94,12 @@ class Tunnel:
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._over.set)
             self._thread.join()
+
+    def broken(self, since: float) -> str:
+        """Return why a stream ended by an error, at its connection or at the engine's, at or after
+        the time `since` of the monotonic clock; empty if none did."""
+        at, why = self._broken
+        return why if at >= since else ""
 
     def _called(self, call: Coroutine[Any, Any, T]) -> T:
         if not self._thread.is_alive():
@@ -124,18 +137,21 @@ class Tunnel:
         self._socket.curve_secretkey = self._keys.private.encode()
         self._socket.curve_serverkey = self._keys.server.encode()
         self._socket.connect(self._address)
-        self._streams = ByteStreams(self._send)
-        server = await asyncio.start_unix_server(self._accept, self.path)
-        doing = self._receive(), self._watch()
+        self._streams = ByteStreams(self._send, self._broke)
+        server = socket.socket(socket.AF_UNIX)
+        server.setblocking(False)
+        server.bind(str(self.path))
+        server.listen(BACKLOG)
+        doing = self._receive(), self._watch(), self._accept(server)
         tasks = [asyncio.ensure_future(self._trusting(each)) for each in doing]
         self._ready.set()
         await self._over.wait()
-        server.close()
         for task in tasks:
             task.cancel()
         self._end("the connection to the agent has ended")
         await self._streams.closed()
         await asyncio.gather(*tasks, return_exceptions=True)
+        server.close()
         self._socket.close()
         context.term()
         self.path.unlink(missing_ok=True)
@@ -147,17 +163,20 @@ class Tunnel:
         except (ValueError, msgspec.MsgspecError) as error:
             self._end(f"its agent answers wrongly: {error}")
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self.lost:
-            writer.close()
-            return
-        number = next(self._numbers)
-        self._send(Open(number))
-
-        async def ends() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-            return reader, writer
-
-        self._streams.begin(number, ends)
+    async def _accept(self, server: socket.socket) -> None:
+        """Begin a stream for each connection to `server`."""
+        while True:
+            try:
+                local, _ = await self._loop.sock_accept(server)
+            except OSError:  # too many files are open in this process
+                await asyncio.sleep(ALIVE_LOOK)
+                continue
+            if self.lost:
+                local.close()
+                continue
+            number = next(self._numbers)
+            self._send(Open(number))
+            self._streams.begin(number, partial(_itself, local))
 
     async def _receive(self) -> None:
         while True:
@@ -206,6 +225,9 @@ class Tunnel:
             self.load.busy += there.busy
             await asyncio.sleep(LOOK)
 
+    def _broke(self, why: str) -> None:
+        self._broken = time.monotonic(), why
+
     def _end(self, why: str) -> None:
         self.lost = self.lost or why
         self._streams.close()
@@ -215,3 +237,8 @@ class Tunnel:
 
     def _send(self, head: AnyTunnelHead, payload: bytes = b"") -> None:
         self._socket.send_multipart([encode(head), payload])
+
+
+async def _itself(local: socket.socket) -> socket.socket:
+    """Return the connection `local`, which is made already."""
+    return local

@@ -34,10 +34,17 @@ class Shut(TunnelHead, frozen=True):
     number: int
 
 
-class Close(TunnelHead, frozen=True):
-    """The stream has ended in both directions."""
+class Unread(TunnelHead, frozen=True):
+    """The sender passes no more of the stream on, as nobody reads it; it goes on to send."""
 
     number: int
+
+
+class Close(TunnelHead, frozen=True):
+    """The stream has ended in both directions, if by an error for the reason `why`."""
+
+    number: int
+    why: str = ""
 
 
 class Question(TunnelHead, frozen=True):
@@ -62,11 +69,11 @@ class NoReply(TunnelHead, frozen=True):
     why: str
 
 
-StreamHead: TypeAlias = Open | Data | Taken | Shut | Close
+StreamHead: TypeAlias = Open | Data | Taken | Shut | Unread | Close
 AnyTunnelHead: TypeAlias = StreamHead | Question | Reply | NoReply
 
 encode = msgspec.msgpack.Encoder().encode
 decode = msgspec.msgpack.Decoder(AnyTunnelHead).decode
 
-LARGEST = 1 << 30
-"""Bytes of the largest payload that an agent takes: a data set's shard, or a graph."""
+LARGEST = 1 << 24
+"""Bytes of the largest payload that an agent takes: a batch of files."""

@@ -130,12 +130,12 @@ def test_a_server_that_used_its_core_is_marked(tmp_path: Path) -> None:
 def on_three_hosts(folder: Path) -> Run:
     """A run with a server's host of half load, an idle one, and one that is short at the end."""
     records: list[dict[str, Any]] = [{"at": 0, "what": "start", "devices": 3}]
-    loads = {"": [0.5] * 4, "idle": [0.1] * 4, "full": [0.3, 0.3, 0.3, 1.0]}
+    loads = {"near": [0.5] * 4, "idle": [0.1] * 4, "full": [0.3, 0.3, 0.3, 1.0]}
     for late, (host, busy) in enumerate(loads.items()):  # each at a time of its own
         facts = {"busy": busy, "short": [share == 1.0 for share in busy], "host": host}
-        facts |= {"server": [0.4] * 4} if not host else {"throttled": [0.2] * 4}
+        facts |= {"server": [0.4] * 4} if host == "near" else {"throttled": [0.2] * 4}
         records.append({"at": 4.0 + 0.3 * late, "what": "host", **facts})
-    return written(folder, records)
+    return written(folder, records, manifest={"hosts": {"near": [], "idle": ["a"], "full": ["b"]}})
 
 
 def test_one_host_that_is_short_marks_a_run_on_three(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_one_host_that_is_short_marks_a_run_on_three(tmp_path: Path) -> None:
     assert host_load.short_seconds(run) == (1, 4)  # as the summary: those of the worst host
     assert host_load.short_times(run) == [(pytest.approx(3.6), pytest.approx(4.6))]
     assert {host: len(spans) for host, spans in host_load.short_times_of(run).items()} == {
-        "here": 0,
+        "near": 0,
         "idle": 0,
         "full": 1,
     }
@@ -156,13 +156,13 @@ def test_a_clock_is_known_to_parts_of_a_millisecond(tmp_path: Path) -> None:
     assert idle[-1] == "0.53 ms"
 
 
-HOSTS = {"here": ["near"], "idle": ["far-0", "far-1"]}
+HOSTS = {"home": ["near"], "idle": ["far-0", "far-1"]}
 
 
 def test_hosts_have_rows_in_a_run_that_never_began(tmp_path: Path) -> None:
     run = written(tmp_path, [], manifest={"hosts": HOSTS})
     assert device_tables.hosts_table(run) == [
-        ("here", "near", "–", "–", "–"),
+        ("home", "near", "–", "–", "–"),
         ("idle", "far-0, far-1", "–", "–", "–"),
     ]
 
@@ -177,7 +177,7 @@ def test_each_host_has_a_panel_with_its_load_and_its_bands(tmp_path: Path) -> No
     table = host_use.table([run])
     figure = drawing._marked(host_use, table, [run])
     drawn = {ax.get_label(): ax for ax in figure.axes if ax.axison}
-    assert [*drawn] == ["here", "full", "idle"]
+    assert [*drawn] == ["near", "full", "idle"]
     for host, ax in drawn.items():
         (load, *_) = (each for each in ax.patches if each.get_label() == "cores in use")
         values, edges, _ = load.get_data()
@@ -186,9 +186,9 @@ def test_each_host_has_a_panel_with_its_load_and_its_bands(tmp_path: Path) -> No
         assert ax.get_ylabel() == f"{host}\n%"
         # beside two lines a band and its strip
         assert len(ax.patches) == (4 if host == "full" else 2)
-    (legend,) = drawn["here"].figure.axes[1].get_legend().get_texts()[:1]
+    (legend,) = drawn["near"].figure.axes[1].get_legend().get_texts()[:1]
     assert legend.get_text() == "cores in use"
-    assert len(drawn["here"].get_legend().get_texts()) == 3  # one for each kind on any host
+    assert len(drawn["near"].get_legend().get_texts()) == 3  # one for each kind on any host
 
 
 def test_several_runs_have_no_bands(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import multiprocessing
 import socket
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,7 +17,7 @@ from emulator.core.wire.messages import Hello
 from emulator.transport.router import Admission
 from emulator.transport.secrets import AllowList, KeyPair, Keys, issue
 from emulator.transport.tunnel.agent_end import AgentEnd
-from emulator.transport.tunnel.byte_streams import Ends
+from emulator.transport.tunnel.byte_streams import connected
 from emulator.transport.tunnel.conductor_end import Tunnel
 
 _spawn = multiprocessing.get_context("spawn")
@@ -79,11 +80,8 @@ def _agent(address: str, guests: AllowList, engine: Path) -> None:
 
 
 async def _serve(address: str, guests: Keys, engine: Path) -> None:
-    async def connect() -> Ends:
-        return await asyncio.open_unix_connection(engine)
-
     await asyncio.start_unix_server(_send_megabytes, engine)
-    await AgentEnd(address, guests, connect, _answer).serve()
+    await AgentEnd(address, guests, partial(connected, engine), _answer).serve()
 
 
 async def _send_megabytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,6 +1,7 @@
 """Versions that are measured after a run: deaths, signals and full disks in the middle."""
 
 import errno
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ from emulator.runtimes.docker.engine.cleanup import Removed
 from emulator.runtimes.docker.engine.exits import Exit, Exits
 from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.engine.stdio import OutputEnded, Said
+from emulator.runtimes.docker.play_containers import Engines
 from emulator.runtimes.docker.run_logs import NodeLogs
 from emulator.scenario import dump, loads
 from emulator.scenario.timeline.compiled import timeline, to_jsonl
@@ -132,7 +134,7 @@ def measurer(tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch) -> Mea
     made = Measurer(lambda: next(tmp_path.glob("pair/2*/server/versions")))
     monkeypatch.setattr(late_measurement, "Stdio", made.stdio)
     nothing = Removed()
-    for module in (late_measurement, resume_containers):
+    for module in (late_measurement, play_containers):
         monkeypatch.setattr(module, "clean_up", lambda *of: nothing)
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *of: ())
     monkeypatch.setattr(resume_containers, "connect", lambda: ENGINE)
@@ -175,8 +177,9 @@ def conduct(
     return session.summary, shown
 
 
-def resume(folder: RunFolder) -> dict[str, Any]:
-    _, summary = resume_containers.resume(dead_run(folder.path), ProgressView())
+def resume(folder: RunFolder, engines: Engines | None = None) -> dict[str, Any]:
+    dead = dead_run(folder.path)
+    _, summary = resume_containers.resume(dead, ProgressView(), engines=engines)
     return summary
 
 
@@ -232,6 +235,31 @@ def test_a_signal_ends_the_measurements_and_loses_nothing(
     assert waits in capsys.readouterr().out
     measurer.before = lambda version: None
     assert_resumes(folder, [4, 6, 8])
+
+
+class TwoHosts(Engines):
+    """Engines of which the other one is down."""
+
+    def clean_up(self, client: Any, run: str, tell: Any) -> Removed:
+        return super().clean_up(client, run, tell) + Removed(left=("host other is down",))
+
+
+def test_a_measurement_after_a_run_on_several_hosts_knows_them(
+    folder: RunFolder, measurer: Measurer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By them the summary judges links; and what stays at a host that is down is named."""
+    hosts = {"home": ["d-0"], "other": ["d-1"]}
+    manifest = folder.path / "manifest.json"
+    manifest.write_text(json.dumps(results.read_json(manifest) | {"hosts": hosts}))
+    known, conclude = list[Any](), Session.conclude
+
+    def concluded(self: Session, *given: Any, **facts: Any) -> None:
+        known.append(facts["hosts"])
+        conclude(self, *given, **facts)
+
+    monkeypatch.setattr(Session, "conclude", concluded)
+    summary = resume(folder, TwoHosts())
+    assert known == [hosts] and summary["left"] == ["host other is down"]
 
 
 def test_a_second_signal_ends_what_the_first_has_asked_for(

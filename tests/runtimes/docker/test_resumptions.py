@@ -1,5 +1,6 @@
 """What a resumption in containers does with the schedule, and what it cannot resume."""
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from emulator.runtimes.docker import resume_containers
 from emulator.runtimes.docker.engine.hosts import Hosts
 from emulator.runtimes.docker.resume_containers import rest_of, resume
 from emulator.scenario import Timed
+from emulator.shaping.backend import Backend
 from emulator.world.verbs import Action
 from tests.fakes.small_scenario import small
 
@@ -118,6 +120,16 @@ def test_a_signal_does_not_cancel_a_run_that_was_over(over, tmp_path, monkeypatc
     with pytest.raises(HostError):
         resume(DeadRun(RunFolder(tmp_path, "abc"), "docker", small(), ()), Quiet())
     assert told == [over]
+
+
+def test_the_manifest_has_the_hosts_on_which_a_run_goes_on(tmp_path):
+    """One of them may be down, and its devices have moved."""
+    folder, file = RunFolder(tmp_path, "abc"), tmp_path / "manifest.json"
+    file.write_text('{"hosts": {"one": ["a"], "two": ["b"]}, "id": "abc"}')
+    resume_containers._note(folder, Backend(), {"one": ["a", "b"]})
+    known = json.loads(file.read_text())
+    assert known["hosts"] == {"one": ["a", "b"]} and known["id"] == "abc"
+    assert known["shaping"] == Backend().plain()
 
 
 class Quiet:

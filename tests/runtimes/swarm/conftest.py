@@ -11,6 +11,7 @@ import pytest
 
 from emulator.runtimes.swarm import local_engines
 from emulator.runtimes.swarm.local_engines import LocalEngine, LocalEngines
+from tests.runtimes.swarm.three_hosts import Manager, left
 from tests.runtimes.swarm.traces import traces
 
 ENGINES = 3
@@ -53,3 +54,15 @@ def engines(engines_folder: Path, monkeypatch: pytest.MonkeyPatch) -> LocalEngin
         if not engine.up():  # after a test that failed
             local_engines.start(engine)
     return known
+
+
+@pytest.fixture
+def spotless(engines: LocalEngines) -> Iterator[None]:
+    """No engine has anything of a run at the end."""
+    yield
+    assert left(engines) == []
+
+
+@pytest.fixture
+def emulate_there(engines: LocalEngines, tmp_path: Path) -> Manager:
+    return Manager(engines, tmp_path)

@@ -7,7 +7,7 @@ with it.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from docker import DockerClient
 
@@ -27,9 +27,12 @@ class HostClock(NamedTuple):
 class EngineHost:
     """A host with an engine; as it stands, this machine."""
 
-    def __init__(self, client: DockerClient, name: str = "") -> None:
-        """`name` is empty for this machine."""
+    def __init__(self, client: DockerClient, name: str = "", *, word: str = "") -> None:
+        """`name` is empty for this machine. `word` as of the attribute; by default the `name`."""
         self.client, self.name = client, name
+        self.word = word or name
+        """Name of the host in records and files, which its nodes' names do not have; empty in a run
+        on one host."""
         self.load, self.cores = Samples(), 1
         """Load and cores of another host."""
 
@@ -104,17 +107,14 @@ class Hosts:
         """Whether the run's network has to join several hosts."""
         return bool(self.others)
 
-    def facts(self, scenario: Scenario) -> dict[str, Any]:
-        """Return the entry of the manifest on several hosts: the devices of each."""
+    def devices(self, scenario: Scenario) -> dict[str, list[str]]:
+        """Return the devices of each host by its word, `home` first; nothing in a run on one host.
+
+        The manifest has them, too."""
         if not self.several:
             return {}
         names = [device.name for device in scenario.nodes]
-        return {
-            "hosts": {
-                host.name or "here": [name for name in names if self.of(name) is host]
-                for host in self.all
-            }
-        }
+        return {host.word: [name for name in names if self.of(name) is host] for host in self.all}
 
     def of(self, node: str) -> EngineHost:
         """Return the host of `node`, or of a host's own box or fork server."""

@@ -35,7 +35,7 @@ class PacketBox:
             case ReadyLine():
                 self.ready = True
             case LatenessLine() as line:
-                reports.late(line, self._host.at_home(line.time), self._host.name)
+                reports.late(line, self._host.at_home(line.time), self._host.word)
             case _ if news.text.strip():
                 self._exits.said(self._name, news.text)
                 self._logs.write(self._name, news.text)
