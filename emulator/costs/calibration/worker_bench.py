@@ -140,6 +140,8 @@ class WorkerBench:
                 meter.clock, meter.pid = clock(process), process.pid
                 log = RunLog(io.BytesIO(), meter.note)
                 server = server_role.build(part, log)
+                if not isinstance(server, ParameterServer):
+                    raise TypeError("a plan without shards has no leader")
                 server_driver.serve(server, router, canceled=lambda: _ending(meter, process))
                 _check(server, meter, errors)
         return meter
