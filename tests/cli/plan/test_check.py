@@ -68,6 +68,7 @@ def test_shards_are_refused_on_a_swarm_by_name(
     monkeypatch.setattr(SwarmEngines, "capacity", lambda self: Host.here())
     placed = {"home": ["near-0"], "attic": ["near-1"]}
     monkeypatch.setattr(SwarmEngines, "devices_by_host", lambda self, scenario: placed)
+    monkeypatch.setattr(SwarmEngines, "tables_of_all", lambda self, scenario: [])
     file, sharded = scenario(tmp_path), ("--set", "server.shards=2")
     refused = emulate("check", file, "--on", "swarm", *sharded)
     assert refused.code == 2

@@ -106,8 +106,7 @@ def _check(scenario: Scenario) -> None:
         reasons.append(
             "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
         )
-    streams = [each.background for each in scenario.devices]
-    if any(streams + [each.background for each in scenario.bottlenecks]):
+    if scenario.background_of or any(each.background for each in scenario.bottlenecks):
         reasons.append(
             "background: docker-compose.yml has no senders beside the devices: play the scenario "
             "with --on virtual"
