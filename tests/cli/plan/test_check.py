@@ -8,6 +8,7 @@ from emulator.checks import this_host
 from emulator.cli.plan import check
 from emulator.cli.plan.overview_tables import spans
 from emulator.errors import HostError
+from emulator.costs.host_limits import tables_of
 from emulator.machine.host import Host
 from emulator.runtimes.swarm.play_swarm import SwarmEngines
 from emulator.scenario import cores_and_memory
@@ -68,7 +69,7 @@ def test_shards_are_refused_on_a_swarm_by_name(
     monkeypatch.setattr(SwarmEngines, "capacity", lambda self: Host.here())
     placed = {"home": ["near-0"], "attic": ["near-1"]}
     monkeypatch.setattr(SwarmEngines, "devices_by_host", lambda self, scenario: placed)
-    monkeypatch.setattr(SwarmEngines, "tables_of_all", lambda self, scenario: [])
+    monkeypatch.setattr(SwarmEngines, "tables_of_all", lambda self, scenario: [tables_of(scenario)])
     file, sharded = scenario(tmp_path), ("--set", "server.shards=2")
     refused = emulate("check", file, "--on", "swarm", *sharded)
     assert refused.code == 2
