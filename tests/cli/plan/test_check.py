@@ -7,8 +7,8 @@ import pytest
 from emulator.checks import this_host
 from emulator.cli.plan import check
 from emulator.cli.plan.overview_tables import spans
-from emulator.errors import HostError
 from emulator.costs.host_limits import tables_of
+from emulator.errors import HostError
 from emulator.machine.host import Host
 from emulator.runtimes.swarm.play_swarm import SwarmEngines
 from emulator.scenario import cores_and_memory
