@@ -110,12 +110,18 @@ def follow(process: "subprocess.Popen[str]", words: str, do: Callable[[], None])
     """Call `do` two seconds after `process` has printed `words`; return its code and output."""
     assert process.stdout is not None
     said: list[str] = []
-    for line in process.stdout:
-        said.append(line)
-        if words in line:
-            time.sleep(2.0)
-            do()
-    process.stdout.close()
+    try:
+        for line in process.stdout:
+            said.append(line)
+            if words in line:
+                time.sleep(2.0)
+                do()
+    except BaseException:
+        process.terminate()  # it cleans up
+        process.wait()
+        raise
+    finally:
+        process.stdout.close()
     return process.wait(), "".join(said)
 
 
