@@ -33,6 +33,7 @@ NAMES = (
     ("7/server/hold/adsl-3", chance.server_received_delay, (7, "adsl-3")),
     ("7/adsl-3/jitter/up", chance.jitter, (7, "adsl-3", "up")),
     ("7/adsl-3/losses/up", chance.burst_losses, (7, "adsl-3", "up")),
+    ("7/adsl-3/background/up", chance.background, (7, "adsl-3", "up")),
     ("7/adsl-3/trace", chance.trace_start, (7, "adsl-3")),
     ("7/adsl-3/packets/1", chance.packets, (7, "adsl-3", 1)),
     ("7/adsl-3/packets/1/up/loss", chance.packet_draws, ("7/adsl-3/packets/1", "up", "loss")),

@@ -55,7 +55,7 @@ def shown(runs: Sequence[Run]) -> bool:
 
 
 def height(table: pd.DataFrame) -> float:
-    return 5.0
+    return 4.5 + min(2.5, len(table) / 20)  # rows are routers and links
 
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:

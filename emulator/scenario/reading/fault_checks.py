@@ -102,6 +102,11 @@ def _several(shards: Any) -> bool:
     return isinstance(shards, int) and shards > 1
 
 
+def _names_links(kind: type | None) -> bool:
+    """Return whether faults of `kind` may name links of the network."""
+    return hasattr(kind, "strikes_links") and bool(kind.strikes_links)
+
+
 _LINKS: Address = ("network", "links")
 
 
@@ -114,7 +119,7 @@ def _targets_exist(
 ) -> None:
     """Check that the fault names devices, or `links` of the network if its kind strikes those."""
     nodes, kind = fault.get("nodes"), FAULTS.get(str(fault.get("kind")))
-    able = getattr(kind, "strikes_links", False)
+    able = _names_links(kind)
     if nodes == []:
         document.complain((*address, "nodes"), "is empty: name the devices that the fault strikes")
     for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
@@ -124,9 +129,7 @@ def _targets_exist(
         if node not in links:
             document.complain(named, _unknown(node, [*known, *(links if able else ())]))
         elif not able:
-            kinds = " and ".join(
-                name for name, each in FAULTS.items() if getattr(each, "strikes_links", False)
-            )
+            kinds = " and ".join(name for name, each in FAULTS.items() if _names_links(each))
             document.complain(named, f"{node!r} is a link: {kinds} strike links of the network")
         else:
             _link_fits(document, address, index, fault, links[node])

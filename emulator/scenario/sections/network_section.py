@@ -52,9 +52,10 @@ class NetworkSection(Section):
     links: tuple[NetworkLink, ...] = ()
     """Links between routers."""
     file: str | None = None
-    """GraphML file with routers and links, for example `./net.graphml`; a path from the scenario's
-    folder. Edges may have `rate` and `delay`, or these with `up_` or `down_` before, as text with
-    units, or `dist` in km. Needs the package networkx."""
+    """GraphML file with routers and links, for example `./net.graphml`: a path from the scenario's
+    folder, or in an option from the working directory. Edges may have `rate` and `delay`, or these
+    with `up_` or `down_` before, as text with units, or `dist` in km. Needs the package
+    networkx."""
     topohub: Annotated[str, Field(min_length=1)] | None = None
     """Topology of the package topohub, for example `gabriel/25/0` or `sndlib/polska`."""
     link: SharedLink | None = None
