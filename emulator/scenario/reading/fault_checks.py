@@ -104,7 +104,7 @@ def _several(shards: Any) -> bool:
 
 def _names_links(kind: type | None) -> bool:
     """Return whether faults of `kind` may name links of the network."""
-    return hasattr(kind, "strikes_links") and bool(kind.strikes_links)
+    return kind is not None and hasattr(kind, "strikes_links") and bool(kind.strikes_links)
 
 
 _LINKS: Address = ("network", "links")
