@@ -16,7 +16,7 @@ from ..errors import first_of
 from ..schedules import Sequential
 from ..world.links.link import Link, Side
 from ..world.links.reshaping import VERB
-from ..world.stop_conditions import CONDITIONS
+from ..world.stop_conditions import KNOWN
 from .model import Scenario
 from .reading.document import Address, place
 from .sections.devices import Section
@@ -102,6 +102,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.name": KEPT,
     "Scenario.seed": KEPT,
     "Scenario.training": KEPT,
+    "Scenario.workload": KEPT,
     "Scenario.evaluate": KEPT,
     "Scenario.measure": KEPT,
     "Scenario.stop": KEPT,
@@ -161,7 +162,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "MomentumSection.steps": KEPT,
     "MomentumSection.examples": KEPT,
     "MomentumSection.directions": KEPT,
-    **{f"StopSection.{key}": KEPT for key in CONDITIONS},
+    **{f"StopSection.{key}": KEPT for key in KNOWN},
     "ServerSection.link": KEPT,
     "ServerSection.checkpoint": (_TRAFFIC,),
     "ServerSection.encrypt": (

@@ -29,7 +29,7 @@ from ...scenario.reading.dump import plain
 from ...scenario.timeline.fault_plan import ANEW, AvailabilityRow
 from ...units import Bytes, Fraction, Share, about
 from ...world.links.link import Link, Side
-from ...world.stop_conditions import CONDITIONS
+from ...world.stop_conditions import KNOWN
 from ..output import console, table
 from ..watching.progress import amount
 
@@ -124,7 +124,7 @@ def _training(scenario: Scenario) -> Iterable[str]:
         yield f"{_KEYS.get(name, name)}: {_chosen(getattr(training, name))}"
     if training.fully_connected:
         yield f"fully_connected: {flow(plain(training.fully_connected))}"
-    ends = [CONDITIONS[key].phrase(limit) for key, limit in scenario.stop.limits.items()]
+    ends = [KNOWN[key].phrase(limit) for key, limit in scenario.stop.limits.items()]
     every = f"measured every {scenario.evaluate.every} updates"
     yield f"until: {' or '.join(ends)}; {every}"
     if scenario.evaluate.later:

@@ -20,6 +20,7 @@ from .profiles import Library, inline
 from .trace_files import find_traces
 from .typed_values import Override, override
 from .wording import explain
+from .workload_checks import check_beside_workload, find_workload_files
 from .yaml_subset import parse, read
 
 
@@ -83,6 +84,7 @@ def _resolve(
     find_initial(document, library.folder)
     find_traces(document, library.folder)
     find_link_traces(document, library.folder)
+    find_workload_files(document, library.folder)
     check_keys(document)
     scenario = _validated(document)
     check(document)
@@ -91,6 +93,7 @@ def _resolve(
         check_numbers(document, scenario)
         check_degraded(document, scenario)
         check_carrying(document, scenario)
+        check_beside_workload(document, scenario)
     if document.mistakes or scenario is None:
         raise document.refusal()
     return scenario
