@@ -113,7 +113,7 @@ class Situation:
         """`split_by` makes the data split. `host` is by default this host. The folder `runs` is to
         hold the run; it need not exist."""
         # the containers of a swarm's hosts are as those of one host that has what all have
-        self.on = "docker" if on == "swarm" else on
+        self.on, self.several = ("docker", True) if on == "swarm" else (on, False)
         self._given, self._host, self._split_by = scenario, host, split_by
         self._runs = runs
 
@@ -173,8 +173,15 @@ class Situation:
         return StepTime(seconds, "virtual.step", 0.0)
 
     @property
+    def works(self) -> bool:
+        """Whether the run plays a workload in place of a training."""
+        return self._given.workload is not None
+
+    @property
     def trains(self) -> bool:
         """Whether the run trains, and needs data."""
+        if self.scenario.workload:
+            return False
         return self.on == "docker" or self.scenario.virtual.learner != "none"
 
     @cached_property

@@ -179,9 +179,9 @@ class Program(Section):
     command: str | tuple[str, ...] | None = None
     """Command with its arguments, as one text, or as a list that no shell and no quotes split.
     Without `command` the image's own command runs."""
-    env: dict[str, str] = {}
+    env: dict[str, str] = Field(default_factory=dict)
     """Environment variables, by name, in addition to the image's."""
-    mounts: dict[str, str] = {}
+    mounts: dict[str, str] = Field(default_factory=dict)
     """Files and folders of this host that the program may read, by their paths in the container,
     for example `{/app/config.toml: ./config.toml}`. Paths count from the scenario's folder."""
 
@@ -224,7 +224,7 @@ class WorkloadSection(Section):
     data: str | None = None
     """File or folder of this host that all programs may read at `/data`, which `{data}` stands
     for."""
-    metrics: dict[str, NumberPattern] = {}
+    metrics: dict[str, NumberPattern] = Field(default_factory=dict)
     """Regular expressions, by the name of a metric, for lines that a program prints: the one group
     of each holds the number, as in `{accuracy: 'acc=([0-9.]+%?)'}`. Each printed line that is a
     JSON object gives its numbers without a pattern."""

@@ -1,7 +1,6 @@
 """Makes the configuration of each container from a scenario. Pure: no file, no engine."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,11 +10,9 @@ from ....core.zmtp import Heartbeat
 from ....learning import models
 from ....node.config import (
     PORT,
-    Boxed,
     Delay,
     EvaluatorRole,
     GatewayRole,
-    MeasuredLink,
     Network,
     NodeConfig,
     RelayRole,
@@ -23,24 +20,19 @@ from ....node.config import (
     ServerRole,
     WorkerRole,
 )
-from ....node.link.access_link import held, reshaping_of
+from ....node.link.access_link import held
 from ....node.part.server_role import SLACK, largest_frame, pieces
 from ....scenario import Device, Scenario
-from ....scenario.cores_and_memory import bridge_count
 from ....scenario.sections.devices import Bottleneck
-from ....scenario.timeline.link_changes import reshaped_links, start_draw
+from ....scenario.timeline.link_changes import start_draw
 from ....scenario.timeouts import answer_timeout, slowest_exchange
-from ....shaping import access, gateway
-from ....shaping.backend import Backend, boxed
-from ....shaping.playable_link import dilated, dilated_side
-from ....shaping.tc import filled
+from ....shaping.backend import Backend
 from ....transport.secrets import AllowList, Keys, Secret
-from ....units import Rate
 from ....world.emulated_clock import EmulatedClock
 from ....world.links.link import Link, Side
 from ....world.links.link_course import link_at
-from ....world.links.reshaping import plain, plain_side, reshaped
-from ....world.roles import EVALUATOR, SERVER, server_names
+from ....world.links.reshaping import reshaped
+from ....world.roles import EVALUATOR
 from ....world.verbs import Setting
 from ..network.ways import Ways
 from .node_networks import NodeNetworks

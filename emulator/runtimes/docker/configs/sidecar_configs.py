@@ -12,6 +12,7 @@ from ....node.config import Delay, GatewayRole, NodeConfig, ProgramRole
 from ....scenario import Device, Scenario
 from ....scenario.sections.devices import Bottleneck
 from ....shaping.backend import Backend
+from ....transport.secrets import Keys
 from ....world.emulated_clock import UNDILATED, EmulatedClock
 from ....world.roles import SERVER
 from ....world.verbs import Setting
@@ -32,7 +33,7 @@ class SidecarConfigs:
     clock: EmulatedClock = UNDILATED
     forked: frozenset[str] = frozenset()
     """Nodes with forked parts: none."""
-    relays: Mapping[str, object] = field(default_factory=dict)
+    relays: Mapping[str, Keys] = field(default_factory=dict)
     """Relays between hosts: none."""
     servers: tuple[str, ...] = (SERVER,)
 
