@@ -44,6 +44,12 @@ class EvaluateSection(Section):
         return self.when == "after"
 
 
+def _true(value: bool) -> bool:
+    if not value:
+        raise ValueError("false is what holds without the key: write true, or leave it out")
+    return value
+
+
 class StopSection(Section):
     """Stop conditions: the first condition to be met ends the run. At least one is required."""
 
@@ -56,7 +62,7 @@ class StopSection(Section):
     time: Duration | None = None
     """Stop after this time, for example `10min`. The time starts when every device and the
     evaluator have said hello to the server; of a workload, when its programs run."""
-    driver: Literal[True] | None = None
+    driver: Annotated[bool, AfterValidator(_true)] | None = None
     """Stop a workload when its driver ends, or without a driver the program of its server."""
     metric: Annotated[dict[str, AnyGoal], Field(min_length=1)] | None = None
     """Stop a workload when a metric that its server or its driver prints reaches a bound, for

@@ -21,6 +21,13 @@ from .model import Scenario
 from .reading.document import Address, place
 from .sections.devices import Section
 from .sections.training_section import begins_without_state
+from .sections.workload_section import (
+    MetricGoal,
+    Program,
+    Ready,
+    ServerProgram,
+    WorkloadSection,
+)
 from .timeline.compiled import presses
 
 MOST_SHOWN = 3
@@ -103,6 +110,16 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.seed": KEPT,
     "Scenario.training": KEPT,
     "Scenario.workload": KEPT,
+    **dict.fromkeys(
+        (
+            *(f"WorkloadSection.{key}" for key in WorkloadSection.model_fields),
+            *(f"Program.{key}" for key in Program.model_fields),
+            *(f"ServerProgram.{key}" for key in ServerProgram.model_fields),
+            *(f"Ready.{key}" for key in Ready.model_fields),
+            *(f"MetricGoal.{key}" for key in MetricGoal.model_fields),
+        ),
+        KEPT,
+    ),
     "Scenario.evaluate": KEPT,
     "Scenario.measure": KEPT,
     "Scenario.stop": KEPT,

@@ -62,6 +62,10 @@ def find_workload_files(document: Document, folder: Path) -> None:
         document.at(address[:-1])[address[-1]] = str(found)
         if not found.exists():
             document.complain(address, f"there is no {found}")
+        elif not (found.is_file() or found.is_dir()):  # as the socket of the engine, which is power
+            document.complain(
+                address, f"{found} is a pipe, socket or device: name a file or folder"
+            )
         elif address[-1] == "build" and not (found / "Dockerfile").is_file():
             document.complain(address, f"{found} has no Dockerfile: name the folder with one")
 

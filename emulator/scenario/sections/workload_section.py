@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
+from ...errors import ScenarioError
 from ...units import Fraction, Seconds
 from ...world.roles import SERVER
 from .devices import Section
@@ -34,13 +35,15 @@ _WORD = re.compile(rf"\{{({'|'.join(WORDS)})\}}")
 class NoTraining:
     """Stands for the section `training` of a scenario with a workload: it has no key.
 
-    Asking it for a key raises TypeError, as code that needs a training should not have come so far.
+    Asking it for a key raises ScenarioError: whoever asks needs a training.
     """
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # asked by copy, pickle and pydantic
             raise AttributeError(name)
-        raise TypeError(f"a scenario with a workload has no training.{name}")
+        raise ScenarioError(
+            f"workload: this needs training.{name}, and the scenario has a workload in its place"
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, NoTraining)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.checks.preflight import preflight
+from emulator.errors import ScenarioError
 from emulator.scenario import dump, load, loads
 from emulator.scenario.sections.workload_section import MetricGoal, NoTraining, Place, number_of
 from emulator.world.faults import FAULTS
@@ -22,7 +23,7 @@ def test_a_resolved_workload_reads_as_the_same_without_its_folder(tmp_path: Path
     assert scenario.workload.device.mounts == {"/etc/own": str(tmp_path / "app")}
     assert loads(dump(scenario)) == scenario
     assert "training" not in dump(scenario)
-    with pytest.raises(TypeError, match=r"no training\.model"):
+    with pytest.raises(ScenarioError, match=r"this needs training\.model, and the scenario has"):
         _ = scenario.training.model
     assert scenario.training == NoTraining()
 
@@ -51,7 +52,11 @@ def test_a_goal_is_a_least_value_or_a_largest() -> None:
     assert [goals["accuracy"].met(value) for value in (0.969, 0.97, 1.0)] == [False, True, True]
     assert [goals["loss"].met(value) for value in (0.26, 0.25)] == [False, True]
     phrases = [KNOWN[key].phrase(limit) for key, limit in scenario.stop.limits.items()]
-    assert phrases == ["1min", "the end of the driver", "accuracy 0.97 at least or loss 0.25 at most"]
+    assert phrases == [
+        "1min",
+        "the end of the driver",
+        "accuracy 0.97 at least or loss 0.25 at most",
+    ]
     assert MetricGoal(least=1.0).met(1.0)
 
 
@@ -65,18 +70,38 @@ MISTAKES = {
     "no pattern": ("acc=([0-9.]+%?)", "acc=(", "workload.metrics.accuracy: 'acc=(' is no regular"),
     "no group": ("acc=([0-9.]+%?)", "acc", "workload.metrics.accuracy: 'acc' needs one group"),
     "word": ("{count}", "{cuont}", "{cuont} is not replaced by anything (did you mean 'count'?)"),
-    "quotes": ("'serve --for {count}'", 'serve "x', "workload.server.command: 'serve \"x' is no com"),
+    "quotes": (
+        "'serve --for {count}'",
+        'serve "x',
+        "workload.server.command: 'serve \"x' is no com",
+    ),
     "inside": ("/etc/own: .", "etc/own: .", "'etc/own' is no absolute path in the container"),
     "root": ("output: /results", "output: /", "workload.output: '/' is no absolute path"),
     "mount": ("/etc/own: .", "/etc/own: ./none", "workload.device.mounts./etc/own: there is no "),
     "build": ("image: own/app:1", "build: .", " has no Dockerfile: name the folder with one"),
     "updates": ("driver: true", "updates: 3", "stop.updates: the programs of a workload are not"),
     "bound": ("accuracy: 97%}", "accuracy: {}}", "stop.metric.accuracy: needs one bound"),
-    "evaluate": ("seed: 7", "evaluate: {every: 3}", "evaluate: does not go with a workload: no mod"),
+    "evaluate": (
+        "seed: 7",
+        "evaluate: {every: 3}",
+        "evaluate: does not go with a workload: no mod",
+    ),
     "virtual": ("seed: 7", "virtual: {step: 1s}", "virtual: does not go with a workload: virtual"),
-    "time": ("seed: 7", "time: {dilation: 2}", "time: does not go with a workload: the programs go"),
-    "encrypt": ("server: {link", "server: {encrypt: true, link", "server.encrypt: does not go with"),
-    "drawn": ("at: 10s", "per_iteration: 1%", "faults[0].per_iteration: of a workload: it is drawn"),
+    "time": (
+        "seed: 7",
+        "time: {dilation: 2}",
+        "time: does not go with a workload: the programs go",
+    ),
+    "encrypt": (
+        "server: {link",
+        "server: {encrypt: true, link",
+        "server.encrypt: does not go with",
+    ),
+    "drawn": (
+        "at: 10s",
+        "per_iteration: 1%",
+        "faults[0].per_iteration: of a workload: it is drawn",
+    ),
 }  # fmt: skip
 
 

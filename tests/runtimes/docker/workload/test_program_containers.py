@@ -52,10 +52,14 @@ def test_the_driver_is_beside_the_server_and_no_device_can_have_a_programs_name(
 
 @pytest.mark.parametrize("backend", [DELAYED, Backend(rate="tbf", delay="packets", cut="nftables")])
 def test_a_sidecar_makes_the_link_that_a_supervisor_of_a_training_makes(backend: Backend) -> None:
-    training = configs(backend, TEXT.replace("kind: crash, per_iteration: 1%", "kind: crash, at: 1s"))
+    training = configs(
+        backend, TEXT.replace("kind: crash, per_iteration: 1%", "kind: crash, at: 1s")
+    )
     start = TEXT.index("training:"), TEXT.index("stop:")
     text = TEXT[: start[0]] + "workload: {image: a, server: {}, device: {}}\n" + TEXT[start[1] :]
-    text = text.replace("updates: 100, accuracy: 97%, ", "").replace(", checkpoint: {every: 30s}", "")
+    text = text.replace("updates: 100, accuracy: 97%, ", "").replace(
+        ", checkpoint: {every: 30s}", ""
+    )
     text = text.replace("kind: crash, per_iteration: 1%", "kind: crash, at: 1s")
     scenario = loads(text)
     sidecars = SidecarConfigs(scenario, backend, 65534)
