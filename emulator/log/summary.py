@@ -123,7 +123,7 @@ def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
         "server_tx_bytes": sums.tx,
         **sums.shards.plain(),
         **sums.strikes.plain(stop.at),
-        **({"fault_effects": effects} if (effects := sums.effects.plain()) else {}),
+        **({"fault_effects": effects} if (effects := _effects(sums, run)) else {}),
         "refused": sums.refused,
         "unsent": sums.unsent,
         **({"evaluator_restarts": sums.restarts} if sums.restarts else {}),
@@ -344,6 +344,11 @@ def _ended(sums: _Sums, run: RunFacts) -> tuple[str, str]:
     if outcome == "success" and not sums.updates and not reached:
         return "failed", UNTRAINED
     return outcome, sums.stop.detail
+
+
+def _effects(sums: _Sums, run: RunFacts) -> dict[str, Any]:
+    """Return the effects of faults on updates; empty for a workload, whose updates nobody sees."""
+    return {} if run.workload else sums.effects.plain()
 
 
 def _left_out(sums: _Sums) -> dict[str, Any]:
