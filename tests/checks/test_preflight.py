@@ -28,8 +28,8 @@ from emulator.machine import kernel
 from emulator.machine.host import Host
 from emulator.scenario import Scenario, cores_and_memory, load
 from emulator.sweeps.studies import STUDIES, Entry, Study, play_study
+from tests.fakes.runs.small_workload import own_workload
 from tests.fakes.small_scenario import small
-from tests.fakes.small_workload import own_workload
 from tests.fakes.typed_commands import Emulate
 
 HOST = Host("tiny", 2, 8 << 30, 8 << 30, "6.1")

@@ -153,7 +153,7 @@ class Ready(Section):
 
 
 @dataclass(frozen=True)
-class Place:
+class ProgramPlace:
     """The facts of a node that fill the words of its command and environment."""
 
     server: str
@@ -188,14 +188,14 @@ class Program(Section):
     """Files and folders of this host that the program may read, by their paths in the container,
     for example `{/app/config.toml: ./config.toml}`. Paths count from the scenario's folder."""
 
-    def words(self, place: Place) -> list[str] | None:
+    def words(self, place: ProgramPlace) -> list[str] | None:
         """Return the command at `place` as a list; None for the image's own command."""
         if self.command is None:
             return None
         words = shlex.split(self.command) if isinstance(self.command, str) else self.command
         return [place.fill(word) for word in words]
 
-    def environment(self, place: Place) -> dict[str, str]:
+    def environment(self, place: ProgramPlace) -> dict[str, str]:
         """Return the environment variables at `place`."""
         return {name: place.fill(text) for name, text in self.env.items()}
 

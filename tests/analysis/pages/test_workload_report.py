@@ -11,8 +11,8 @@ from analysis.figures.metrics import metrics_bytes, metrics_time
 from analysis.pages.compare import compare, compare_html
 from analysis.pages.report import report
 from analysis.reading.runs import Run
+from tests.fakes.runs.small_workload import own_workload
 from tests.fakes.runs.workload_run import SECONDS, workload_run
-from tests.fakes.small_workload import own_workload
 
 
 @pytest.fixture(scope="module")

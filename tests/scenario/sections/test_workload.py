@@ -7,12 +7,17 @@ import pytest
 from emulator.checks.preflight import preflight
 from emulator.errors import ScenarioError
 from emulator.scenario import dump, load, loads
-from emulator.scenario.sections.workload_section import MetricGoal, NoTraining, Place, number_of
+from emulator.scenario.sections.workload_section import (
+    MetricGoal,
+    NoTraining,
+    ProgramPlace,
+    number_of,
+)
 from emulator.world.faults import FAULTS
 from emulator.world.stop_conditions import KNOWN
-from tests.fakes.small_workload import WORKLOAD, mistakes_of_workload, own_workload
+from tests.fakes.runs.small_workload import WORKLOAD, mistakes_of_workload, own_workload
 
-PLACE = Place("10.0.0.2", "home-1", 1, 3, 7)
+PLACE = ProgramPlace("10.0.0.2", "home-1", 1, 3, 7)
 
 
 def test_a_resolved_workload_reads_as_the_same_without_its_folder(tmp_path: Path) -> None:

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ....scenario.sections.workload_section import DATA, DRIVER, Place, Program, WorkloadSection
+from ....scenario.sections.workload_section import (
+    DATA,
+    DRIVER,
+    Program,
+    ProgramPlace,
+    WorkloadSection,
+)
 from ....world.roles import SERVER
 from .spec import SHARES, name
 
@@ -44,7 +50,9 @@ class ProgramContainer:
         return SERVER if self.node == DRIVER else self.node
 
 
-def program(wanted: ProgramContainer, workload: WorkloadSection, place: Place) -> dict[str, Any]:
+def program(
+    wanted: ProgramContainer, workload: WorkloadSection, place: ProgramPlace
+) -> dict[str, Any]:
     """Return keyword arguments for `docker.containers.create`.
 
     The container has no CPU quota yet, and runs in the network of the sidecar, which must run.

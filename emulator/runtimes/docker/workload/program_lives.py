@@ -4,13 +4,13 @@ The engine closes the output of a container at its end, and a later start needs 
 own. So each life has a name, under which its output is heard.
 """
 
-import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from docker.errors import NotFound
 
 from ....scenario.sections.workload_section import DRIVER
+from ....world.emulated_clock import UNDILATED
 from ....world.roles import SERVER
 from ..engine.client import refusals
 from ..engine.hosts import Hosts
@@ -22,7 +22,7 @@ LATE = 1.0
 """Seconds after which such a container counts as one that has closed its output, and goes on."""
 
 
-class Ended(NamedTuple):
+class LifeEnd(NamedTuple):
     """The end of a life."""
 
     code: int
@@ -100,18 +100,18 @@ class ProgramLives:
         own = self._containers[node]
         return life == own.life and not own.asked
 
-    def ended(self, node: str, *, wait: float = LATE) -> Ended | None:
+    def ended(self, node: str, *, wait: float = LATE) -> LifeEnd | None:
         """Return how the container of `node`, whose output has ended, ended; None if it runs.
 
         Waits for the engine's word for up to `wait` seconds.
         """
-        until = time.monotonic() + wait
+        until = UNDILATED.now() + wait
         while (state := self._state(node))["Running"]:
-            if time.monotonic() >= until:
+            if UNDILATED.now() >= until:
                 return None
-            time.sleep(LOOK)
+            UNDILATED.sleep(LOOK)
         code = int(state["ExitCode"])
-        return Ended(128 - code if 128 < code < 192 else code, "limit" * bool(state["OOMKilled"]))
+        return LifeEnd(128 - code if 128 < code < 192 else code, "limit" * bool(state["OOMKilled"]))
 
     def _state(self, node: str) -> dict[str, Any]:
         api = self._hosts.of(beside(node)).client.api

@@ -28,7 +28,7 @@ from ....node.reports import ProgramReport, ReadyReport
 from ....runs.conductor import RunView
 from ....runs.folder import RunFolder
 from ....scenario import Scenario
-from ....scenario.sections.workload_section import DRIVER, Place, Ready
+from ....scenario.sections.workload_section import DRIVER, ProgramPlace, Ready
 from ....world import verbs
 from ....world.roles import SERVER
 from ....world.verbs import Action
@@ -43,7 +43,7 @@ from ..start_waves import Waves
 from .metric_lines import MetricLines
 from .output_copies import copy_output
 from .prepared_workload import PreparedWorkload
-from .program_lives import Ended, ProgramLives
+from .program_lives import LifeEnd, ProgramLives
 from .program_uses import ProgramUses
 from .workload_log import WorkloadLog
 
@@ -145,7 +145,7 @@ class WorkloadRuntime(DockerRuntime):
         for number, node in enumerate([*names, SERVER, *driver]):
             device = self._devices.get(node)
             index = number if device else 0
-            place = Place(server, node, index, count, scenario.seed)
+            place = ProgramPlace(server, node, index, count, scenario.seed)
             marks = launcher.marks(PROGRAM, node if device else "")
             memory = device.memory if device else None
             wanted = ProgramContainer(node, image, marks, memory)
@@ -324,14 +324,14 @@ class WorkloadRuntime(DockerRuntime):
         elif self._lives.present(node, life):
             self._main_ended(node, how)
 
-    def _device_ended(self, node: str, life: int, how: Ended) -> None:
+    def _device_ended(self, node: str, life: int, how: LifeEnd) -> None:
         if self._log.zero is None:
             raise DeploymentError(self._obituary(node, how, "before the run began"))
         if node in self._pressed and self._lives.present(node, life):
             self._starved.add(node)
         self._stdio.tell(node, ProgramEnded(life, how.code, how.cause))
 
-    def _main_ended(self, node: str, how: Ended) -> None:
+    def _main_ended(self, node: str, how: LifeEnd) -> None:
         """Take that the program of the server or the driver has ended by itself."""
         awaited = DRIVER if self._workload.driver else SERVER
         stops = self._prepared.scenario.stop.driver and node == awaited
@@ -343,7 +343,7 @@ class WorkloadRuntime(DockerRuntime):
             words = "; with `stop: {driver: true}` that would be its end" * (how.code == 0)
             raise DeploymentError(self._obituary(node, how, f"while the run went on{words}"))
 
-    def _obituary(self, node: str, how: Ended, when: str) -> str:
+    def _obituary(self, node: str, how: LifeEnd, when: str) -> str:
         code = f"signal {-how.code}" if how.code < 0 else f"exit code {how.code}"
         code = "its memory limit" if how.cause == "limit" else code
         return (

@@ -8,14 +8,14 @@ from emulator.node.config import ProgramRole
 from emulator.runtimes.docker.configs.program_spec import ProgramContainer, program, program_name
 from emulator.runtimes.docker.configs.sidecar_configs import SidecarConfigs
 from emulator.scenario import loads
-from emulator.scenario.sections.workload_section import Place
+from emulator.scenario.sections.workload_section import ProgramPlace
 from emulator.shaping.backend import Backend
-from tests.fakes.small_workload import own_workload
+from tests.fakes.runs.small_workload import own_workload
 from tests.runtimes.docker.configs.pair_configs import DELAYED, TEXT, configs
 
 SCENARIO = own_workload(("mounts: {/etc/own: .}", "mounts: {/etc/own: /tmp}"))
 MARKS = {"emulate.run": "1a2b3c", "emulate.role": "program"}
-PLACE = Place("10.0.0.2", "home-1", 1, 3, 7)
+PLACE = ProgramPlace("10.0.0.2", "home-1", 1, 3, 7)
 
 
 def made(node: str, memory: int | None = None) -> dict[str, object]:
