@@ -20,6 +20,7 @@ from .figures import (
     staleness,
     update_rate,
 )
+from .figures.metrics import METRICS
 from .figures.scores import SCORES
 from .reading.runs import Run, read
 from .tables.loading import Runs, load, write
@@ -27,6 +28,7 @@ from .tables.tidy import TABLES
 
 FIGURES: tuple[FigureModule, ...] = (
     *SCORES,
+    *METRICS,
     loss,
     update_rate,
     bytes_by_kind,

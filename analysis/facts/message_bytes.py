@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..reading.runs import Run, fact
 from .held_model import held_evaluations
+from .metrics import accuracies
 
 KINDS = ("values", "indices", "headers", "framing")
 
@@ -213,6 +214,8 @@ def evaluations_with_bytes(run: Run) -> pd.DataFrame:
 
     They count the pulls and activations before the update that made the measured version.
     """
+    if run.workload:
+        return accuracies(run)
     evaluations = run.records("evaluation")
     pull = _before(evaluations, device_pulls(run), ["bytes"])
     crossed = _before(evaluations, run.records("activations"), ["up", "down"])
@@ -223,6 +226,8 @@ def evaluations_with_bytes(run: Run) -> pd.DataFrame:
 @fact
 def held_evaluations_with_bytes(run: Run) -> pd.DataFrame:
     """Return the evaluations with their bytes, of versions that no recovery of the server lost."""
+    if run.workload:
+        return accuracies(run)
     return evaluations_with_bytes(run).loc[held_evaluations(run).index]
 
 

@@ -180,6 +180,9 @@ def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
         "traffic_ratio": traffic_ratio(run) or float("nan"),
         "updates_per_second": updates / duration if duration > 0 else float("nan"),
     }
+    if run.workload:  # whatever its programs sent, as the server's interface counted it
+        up, down = (int(run.summary.get(f"server_{way}_bytes") or 0) for way in ("rx", "tx"))
+        row |= {"push_bytes": up, "pull_bytes": down, "both_bytes": up + down}
     for target in wanted:
         # in binary 0.95 * 100 is below 95
         reached = evaluations[accuracy * 100 >= target - 1e-7]

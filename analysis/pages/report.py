@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..facts import bottlenecks, group_updates, link_fidelity, network
+from ..facts.message_bytes import held_evaluations_with_bytes
 from ..pictures.drawing import SCREEN
 from ..pictures.picture_file import Print
 from ..reading.protocol import is_regression, sentence
@@ -51,6 +52,8 @@ def _content(run: Run) -> dict[str, object]:
         "warnings": warnings(run),
         "headline": sections.headline(run),
         "protocol": sentence(run),
+        "trains": not run.workload,
+        "scored": not held_evaluations_with_bytes(run).empty,
         "facts": sections.facts(run),
         "directions": byte_tables.directions(run),
         "kinds": byte_tables.kinds(run),

@@ -47,8 +47,17 @@ def shown(module: FigureModule, runs: Sequence[Run]) -> bool:
 
     A figure that is not shown has no place in a page; one without data says so there.
     """
+    if runs and name(module) in _OF_TRAININGS and all(run.workload for run in runs):
+        return False
     asked: Any = getattr(module, "shown", lambda runs: True)
     return bool(asked(runs))
+
+
+_OF_TRAININGS = (
+    *("accuracy_updates", "error_updates", "loss", "update_rate", "bytes_by_kind", "staleness"),
+    *("iteration_gantt", "fault_effects"),
+)
+"""Figures that look into a training, and have nothing of a workload."""
 
 
 def render(module: FigureModule, table: pd.DataFrame, prints: Print = SCREEN) -> Figure:

@@ -47,6 +47,8 @@ def algorithm(run: Run) -> str:
 def sentence(run: Run) -> str:
     """Return algorithm, learning rate, batch size, seed, model and data of `run` as a sentence."""
     training = run.training
+    if run.workload:
+        return workload(run)
     name = algorithm(run)
     if not training:
         return f"{name}; the rest is unknown, as the run's scenario is missing."
@@ -65,6 +67,26 @@ def sentence(run: Run) -> str:
         f"{name}{about}: {', '.join(facts)}; model {_network(training.get('model')) or '?'} on "
         f"{_part(training.get('dataset')) or '?'}, split {_part(training.get('split')) or 'iid'}."
     ) + virtual(run)
+
+
+def workload(run: Run) -> str:
+    """Return the workload of `run` as a sentence: its image, and the commands of its programs."""
+    section = run.scenario["workload"]
+    image = section.get("image") or section.get("build") or "an unknown image"
+    programs = [(key, section.get(key)) for key in ("server", "device", "driver")]
+    commands = [
+        f"{key} `{_command(what.get('command'))}`"
+        for key, what in programs
+        if isinstance(what, dict)
+    ]
+    seed = run.summary.get("seed", run.scenario.get("seed", "?"))
+    return f"workload of {image}: {', '.join(commands)}; seed {seed}."
+
+
+def _command(command: Any) -> str:
+    if command is None:
+        return "of the image"
+    return " ".join(map(str, command)) if isinstance(command, list) else str(command)
 
 
 def _cut(training: dict[str, Any]) -> list[str]:

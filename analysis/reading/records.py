@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import RunError
-from .shapes import COLUMNS, NUMBER, Kind, require
+from .shapes import COLUMNS, NUMBER, OF_KIND, Kind, require
 
 Record = dict[str, Any]
 
@@ -36,7 +36,7 @@ def by_kind(
         for record in records:
             kinds[str(record.get("what"))].append(record)
         for what, rows in kinds.items():
-            parts[what].append(_frame(rows, known.get(what, ("at",)), path))
+            parts[what].append(_frame(rows, known.get(what, ("at",)), path, what))
     return {what: pd.concat(frames, ignore_index=True) for what, frames in parts.items()}
 
 
@@ -46,14 +46,17 @@ def frame(path: Path, known: Sequence[str], notes: list[str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(known))
 
 
-def _frame(rows: Sequence[Record], known: Sequence[str], path: Path) -> pd.DataFrame:
+def _frame(
+    rows: Sequence[Record], known: Sequence[str], path: Path, what: str = ""
+) -> pd.DataFrame:
     extra = dict.fromkeys(key for row in rows for key in row if key != "what")
     keys = {**dict.fromkeys(known), **extra}
     frame = pd.DataFrame({key: _column(rows, key) for key in keys})
-    for key, kind in COLUMNS.items():
+    for key, usual in COLUMNS.items():
+        kind = OF_KIND.get((what, key), usual)
         lacks = key in _REQUIRED and (key == "at" or key in extra) and frame[key].isna().any()
         if key in frame and (lacks or not _sound(frame[key], kind)):
-            raise _misplaced(path, key, kind)
+            raise _misplaced(path, key, kind, what)
     return frame
 
 
@@ -66,13 +69,15 @@ def _sound(column: "pd.Series[Any]", kind: Kind) -> bool:
     return all(kind.holds(value) for value in column.dropna())
 
 
-def _misplaced(path: Path, key: str, kind: Kind) -> RunError:
+def _misplaced(path: Path, key: str, kind: Kind, what: str) -> RunError:
     """Return the error for the first line with a value under `key` that is not of `kind`."""
     with path.open("rb") as log:
         for number, line in enumerate(log, start=1):
             if not line.strip():
                 continue
             record = _line(line, path, number)
+            if OF_KIND.get((str(record.get("what")), key), kind) is not kind:
+                continue
             value = record.get(key)
             required = key == "at" or (key in _REQUIRED and key in record)
             try:

@@ -42,6 +42,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "evaluation": (
         *("at", "version", "updates", "accuracy", "loss", "error", "push_bytes", "scored"),
     ),
+    "metric": ("at", "node", "values"),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),
     "background": ("at", "node", "rx", "tx"),
@@ -137,6 +138,11 @@ class Run:
         """The section `training` of the scenario; empty if it is missing."""
         training = self.scenario.get("training")
         return training if isinstance(training, dict) else {}
+
+    @property
+    def workload(self) -> bool:
+        """Whether programs of others were played in place of a training."""
+        return isinstance(self.scenario.get("workload"), dict)
 
     @property
     def fidelity(self) -> dict[str, Any]:

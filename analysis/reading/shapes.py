@@ -89,6 +89,9 @@ COLUMNS: dict[str, Kind] = {
     "again": FLAG,
 }
 """The kinds of values in records, by key."""
+OF_KIND: dict[tuple[str, str], Kind] = {("metric", "values"): MAPPING}
+"""The kinds of values under keys that mean something else in the records of one kind: the kind of
+record, and the key."""
 
 
 def check(place: Path | str, content: Any, shape: Shape, key: str = "") -> None:

@@ -17,6 +17,7 @@ from ..facts.host_load import hosts
 from ..facts.iterations import DevicePlan, PhaseTimes, device_plans
 from ..facts.link_use import link_use
 from ..facts.message_bytes import KINDS, cut_bytes_by_node
+from ..facts.traffic import totals
 from ..pictures.gantt import GanttBar
 from ..quantities import figures, percent, seconds, size
 from ..reading.runs import Run
@@ -64,6 +65,8 @@ def per_device(run: Run) -> list[Row]:
 
     The row of a group has the sums of its devices, and the median of their staleness.
     """
+    if run.workload:
+        return _at_interfaces(run)
     many = len(devices(run)) > MOST_DEVICES
     names = groups(run) if many else {device.name: device.name for device in devices(run)}
     titles = _titles(run) if many else names
@@ -98,9 +101,24 @@ def per_device(run: Run) -> list[Row]:
 
 def device_columns(run: Run) -> list[str]:
     """Return the heads of the columns of `per_device`; activations only with a cut model."""
+    if run.workload:
+        return ["device", "profile", "link", "sent", "received", "both", "gone for"]
     crossed = ["activations"] if len(run.records("activations")) else []
     bytes_columns = ["pushed", "pulled", *crossed, "both"]
     return ["device", "profile", "link", "updates", *bytes_columns, "median staleness", "gone for"]
+
+
+def _at_interfaces(run: Run) -> list[Row]:
+    """Return a row for every device of a workload: the bytes at its interface, of whatever kind."""
+    counted, gone = totals(run), downtime(run)
+    rows: list[Row] = []
+    for device in devices(run)[:MOST_DEVICES]:
+        there = device.name in counted.index
+        sent, received = (int(counted[way][device.name]) if there else 0 for way in ("tx", "rx"))
+        amounts = size(sent), size(received), size(sent + received)
+        away = seconds(gone[device.name]) if device.name in gone else ""
+        rows.append((device.name, device.profile, device.link, *amounts, away))
+    return rows
 
 
 def _weight(updates: pd.DataFrame) -> "pd.Series[int]":

@@ -13,11 +13,13 @@ from ..facts.message_bytes import (
     dense_both_bytes,
     dense_pull_bytes,
     dense_push_bytes,
+    held_evaluations_with_bytes,
     pulled_bytes,
     push_ratio,
     pushed_by_kind,
     traffic_ratio,
 )
+from ..facts.metrics import MAIN, metrics
 from ..facts.momentum import momentum_sentence
 from ..quantities import figures, percent, seconds, size
 from ..reading.protocol import is_regression
@@ -31,6 +33,8 @@ MOST_ACTIONS = 400
 
 def headline(run: Run) -> list[Row]:
     """Return the main results of `run`, as (name, value, remark)."""
+    if run.workload:
+        return _of_workload(run)
     updates = count_updates(run)
     lost = len(run.records("update")) and len(run.records("update")) - updates
     speed = [f"{figures(updates / run.end)} / s"] if run.end > 0 else []
@@ -51,6 +55,32 @@ def headline(run: Run) -> list[Row]:
         ("ratio of both", _ratio(traffic_ratio(run)), "dense over pushed and pulled"),
         ("faults", *_faults(run)),
     ]
+
+
+def _of_workload(run: Run) -> list[Row]:
+    """Return the main results of a workload: the last metrics of the whole, and the traffic."""
+    printed = metrics(run)
+    main = printed[printed["node"].isin(MAIN)]
+    rows = [
+        (
+            f"{name} ({node})",
+            figures(own["value"].iloc[-1]),
+            f"least {figures(own['value'].min())}, largest {figures(own['value'].max())}",
+        )
+        for (node, name), own in main.groupby(["node", "name"], sort=False)
+    ]
+    up, down = (run.summary.get(f"server_{way}_bytes") or 0 for way in ("rx", "tx"))
+    traffic = [("to the server", up), ("from the server", down), ("both directions", up + down)]
+    return [
+        *rows[:MOST_METRICS],
+        ("duration", seconds(run.end), ""),
+        *((name, size(sent), "at its interface") for name, sent in traffic),
+        ("faults", *_faults(run)),
+    ]
+
+
+MOST_METRICS = 8
+"""Largest number of metrics among the main results."""
 
 
 def _score(run: Run) -> Row:
@@ -128,15 +158,21 @@ def _unkept(run: Run) -> list[dict[str, Any]]:
 def _targets(run: Run) -> list[Row]:
     """Return the cost of reaching each target accuracy; empty for a run without an accuracy."""
     targets = run.summary.get("targets")
-    if not isinstance(targets, list) or run.records("evaluation").empty or is_regression(run):
+    if (
+        not isinstance(targets, list)
+        or held_evaluations_with_bytes(run).empty
+        or is_regression(run)
+    ):
         return []
     return [(f"{100 * target['accuracy']:.9g} % reached", _cost(target)) for target in targets]
 
 
 def _cost(target: dict[str, Any]) -> str:
-    if target["updates"] is None:
+    if target["time"] is None:
         return "never"
-    spent = f"after {figures(target['updates'])} updates, {seconds(target['time'])}"
+    spent = f"after {seconds(target['time'])}"
+    if target["updates"] is not None:
+        spent = f"after {figures(target['updates'])} updates, {seconds(target['time'])}"
     pushed, pulled = target["bytes"], target.get("pulled")
     if pulled is None:  # an older version's summary
         return f"{spent}, {size(pushed)} pushed"

@@ -179,8 +179,15 @@ class Situation:
         return StepTime(seconds, "virtual.step", 0.0)
 
     @property
+    def works(self) -> bool:
+        """Whether the run plays a workload in place of a training."""
+        return self._given.workload is not None
+
+    @property
     def trains(self) -> bool:
         """Whether the run trains, and needs data."""
+        if self.scenario.workload:
+            return False
         return self.on == "docker" or self.scenario.virtual.learner != "none"
 
     @cached_property

@@ -51,6 +51,7 @@ from .training import (
     unfit_optimizer,
     unguarded_quarantine,
 )
+from .workload import workload_in_containers
 
 BOTH, DOCKER, VIRTUAL = ("docker", "virtual"), ("docker",), ("virtual",)
 
@@ -70,6 +71,8 @@ class Check:
     runtimes: tuple[str, ...]
     function: Callable[..., Iterable[Finding]]
     """Its parameters without a default bear the names of facts of `Situation`."""
+    any_work: bool = False
+    """Whether the check holds for a workload, too; the others look into a training."""
 
     def findings(self, situation: Situation) -> Iterable[Finding]:
         """Return what the function finds in `situation`."""
@@ -82,6 +85,7 @@ class Check:
 
 
 CHECKS: tuple[Check, ...] = (
+    Check("model", BOTH, workload_in_containers, any_work=True),
     Check("model", BOTH, trainable_model),
     Check("scenario", BOTH, endless_crashes),
     Check("scenario", BOTH, scarce_memory),
@@ -96,20 +100,20 @@ CHECKS: tuple[Check, ...] = (
     Check("scenario", BOTH, misunderstood_parts),
     Check("scenario", BOTH, doubtful_plugins),
     Check("scenario", BOTH, unguarded_quarantine),
-    Check("scenario", BOTH, faults_in_vain),
-    Check("scenario", DOCKER, short_limits),
-    Check("platform", DOCKER, containers_here),
+    Check("scenario", BOTH, faults_in_vain, any_work=True),
+    Check("scenario", DOCKER, short_limits, any_work=True),
+    Check("platform", DOCKER, containers_here, any_work=True),
     Check("host", DOCKER, measures_in_virtual_time),
     Check("scenario", DOCKER, background_in_containers),
     Check("scenario", DOCKER, routers_in_containers),
     Check("host", DOCKER, relayed_messages),
     Check("host", DOCKER, shards_in_containers),
     Check("host", DOCKER, missing_imports),
-    Check("host", DOCKER, quotas),
-    Check("host", DOCKER, link_bounds),
-    Check("host", DOCKER, congestion_control),
-    Check("host", DOCKER, shortfalls),
-    Check("host", DOCKER, full_tables),
+    Check("host", DOCKER, quotas, any_work=True),
+    Check("host", DOCKER, link_bounds, any_work=True),
+    Check("host", DOCKER, congestion_control, any_work=True),
+    Check("host", DOCKER, shortfalls, any_work=True),
+    Check("host", DOCKER, full_tables, any_work=True),
     Check("host", DOCKER, too_fast),
     Check("host", DOCKER, small_devices),
     Check("host", DOCKER, tight),
@@ -123,6 +127,8 @@ def findings(situation: Situation, stages: Collection[str] = STAGES) -> Iterator
     decided: set[str] = set()
     for check in CHECKS:
         if situation.on not in check.runtimes or check.stage not in stages:
+            continue
+        if situation.works and not check.any_work:
             continue
         if "platform" in decided and check.stage == "host":
             continue  # a system without containers may lack what these checks ask

@@ -44,6 +44,8 @@ SPEED = 5e9
 
 def compute_groups(scenario: Scenario) -> tuple[tuple[str, ...], ...]:
     """Return the names of the devices in each compute group; () without `groups`."""
+    if scenario.workload:
+        return ()
     policy = scenario.training.synchronization
     if not isinstance(policy, ComputeGroups):
         return ()
@@ -56,10 +58,11 @@ def compute_groups(scenario: Scenario) -> tuple[tuple[str, ...], ...]:
 
 def dealt_batches(scenario: Scenario) -> dict[str, int]:
     """Return the examples in a mini-batch by device; {} stands for `batch_size` everywhere."""
-    size = scenario.training.batch_size
+    groups = compute_groups(scenario)
+    size = scenario.training.batch_size if groups else 0
     return {
         name: examples
-        for group in compute_groups(scenario)
+        for group in groups
         for name, examples in zip(group, dealt(size, len(group)), strict=True)
     }
 

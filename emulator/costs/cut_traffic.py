@@ -79,6 +79,8 @@ class CutTraffic:
 
 def cut_traffic(scenario: Scenario) -> CutTraffic | None:
     """Return the traffic of the cut model of `scenario`; None for a model without a cut."""
+    if scenario.workload:
+        return None
     training = scenario.training
     cut = training.cut
     if cut is None:

@@ -85,6 +85,8 @@ def core_demand(scenario: Scenario) -> CoreDemand:
     """
     groups = scenario.devices
     quotas = sum(group.core * (group.count or 1) for group in groups)
+    if scenario.workload:  # the server's program takes what it takes
+        return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
     training = scenario.training
     step, serve = known_time(scenario, training.batch_size), _serve(scenario)
     whole = training.cutting == Sequential() and training.cut is None

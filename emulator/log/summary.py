@@ -9,6 +9,7 @@ from ..world.roles import EVALUATOR, SERVER
 from ..world.stop_conditions import OUTCOMES, SCORED
 from ..world.verbs import row_of_record
 from .lines import microseconds
+from .metric_sums import MetricSums
 from .records import (
     ActivationsRecord,
     EvaluationRecord,
@@ -63,6 +64,8 @@ class RunFacts:
     """Accuracies whose costs are reported."""
     parameters: Mapping[str, int] = field(default_factory=dict)
     """Number of parameters in each kind of layer."""
+    workload: bool = False
+    """Whether programs of others were played in place of a training."""
     trained: bool = False
     """Whether the run began with the model of another."""
     shaped: Shaped | None = None
@@ -73,13 +76,17 @@ class RunFacts:
 
 def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
     """Return the summary of `records`, which are read once and may be larger than memory."""
-    sums = _Sums(strikes=Strikes(run.planned))
+    targets = list(run.targets)
+    sums = _Sums(strikes=Strikes(run.planned), metrics=MetricSums(targets))
     for record in records:
         sums.take(record)
-    costs = Costs(run.targets)
+    costs = Costs(targets)
     for evaluation, travelled in sums.evaluations:
         costs.take(evaluation, travelled)
-    stop, (outcome, detail) = sums.stop, _ended(sums, run.trained)
+    stop, (outcome, detail) = sums.stop, _ended(sums, run)
+    accuracy, best = sums.metrics.accuracy() if run.workload else (sums.accuracy, sums.best)
+    reached = [] if sums.errors() else costs.plain(cut=bool(sums.activations))
+    reached = sums.metrics.targets() if run.workload else reached
     push = {**sums.push, "total": sum(sums.push.values())}
     dense = sums.pushes * run.dense_push
     dense_models, crossed = sums.pulls * run.dense_pull, sums.travelled.crossed
@@ -97,14 +104,15 @@ def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
         "updates": sums.updates,
         **({"server_recoveries": sums.recoveries} if sums.recoveries else {}),
         **({"lost_updates": sums.lost} if sums.lost else {}),
-        "final_accuracy": sums.accuracy,
-        "best_accuracy": sums.best,
+        "final_accuracy": accuracy,
+        "best_accuracy": best,
         **sums.errors(),
+        **({"metrics": sums.metrics.plain()} if run.workload else {}),
         "push_bytes": push,
         "pull_bytes": sums.travelled.pulled,
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
         **({"activation_bytes": sums.activations} if sums.activations else {}),
-        "targets": [] if sums.errors() else costs.plain(cut=bool(sums.activations)),
+        "targets": reached,
         "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:MOST_NAMED]},
         "dense_push_bytes": dense,
         "dense_pull_bytes": dense_models,
@@ -115,7 +123,7 @@ def summarise(records: Iterable[Record], run: RunFacts) -> dict[str, Any]:
         "server_tx_bytes": sums.tx,
         **sums.shards.plain(),
         **sums.strikes.plain(stop.at),
-        **({"fault_effects": effects} if (effects := sums.effects.plain()) else {}),
+        **({"fault_effects": effects} if (effects := _effects(sums, run)) else {}),
         "refused": sums.refused,
         "unsent": sums.unsent,
         **({"evaluator_restarts": sums.restarts} if sums.restarts else {}),
@@ -232,6 +240,8 @@ class _Sums:
     restarts: int = 0
     """Times that the evaluator died and was started again."""
     lateness: LatenessSums = field(default_factory=LatenessSums)
+    metrics: MetricSums = field(default_factory=MetricSums)
+    """Of the programs of a workload."""
     stop: StopRecord = field(default_factory=lambda: StopRecord(0.0, "failed"))
 
     @property
@@ -259,6 +269,7 @@ class _Sums:
         self.effects.take(record)
         self.travelled.take(record)
         self.shards.take(record)
+        self.metrics.take(record)
         match record:
             case UpdateRecord():
                 self.updates += 1
@@ -321,18 +332,23 @@ class _Sums:
                 self.stop = record
 
 
-def _ended(sums: _Sums, trained: bool) -> tuple[str, str]:
+def _ended(sums: _Sums, run: RunFacts) -> tuple[str, str]:
     """Return the outcome and its detail.
 
-    A run that applied no update is no success, unless it began with a model that was `trained` to
-    the wanted score.
+    A training that applied no update is no success, unless it began with a model that was trained
+    to the wanted score.
     """
     reason = sums.stop.reason
     outcome = OUTCOMES.get(reason, "failed")
-    reached = trained and reason in SCORED
+    reached = run.workload or (run.trained and reason in SCORED)
     if outcome == "success" and not sums.updates and not reached:
         return "failed", UNTRAINED
     return outcome, sums.stop.detail
+
+
+def _effects(sums: _Sums, run: RunFacts) -> dict[str, Any]:
+    """Return the effects of faults on updates; empty for a workload, whose updates nobody sees."""
+    return {} if run.workload else sums.effects.plain()
 
 
 def _left_out(sums: _Sums) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from ..world.battery import CHARGE_STEP, Battery, BatteryConstants
@@ -20,8 +21,15 @@ MARGIN = 1e-3
 class BatteryFeed:
     """Drains and charges a battery, and says when the device has to go off or may boot."""
 
-    def __init__(self, constants: BatteryConstants) -> None:
+    def __init__(
+        self,
+        constants: BatteryConstants,
+        seconds_of: Callable[[int], float] | None = None,
+    ) -> None:
+        """`seconds_of` returns the processor time of a process by its id; None: as the kernel
+        counts it."""
         self._battery = Battery(constants)
+        self._seconds_of = seconds_of or processor_seconds
         self._zero: float | None = None
         self._bytes = 0, 0
         self._process: tuple[int | None, float] = None, 0.0
@@ -93,7 +101,7 @@ class BatteryFeed:
     def _computed(self, pid: int | None) -> float:
         """Return the seconds of a core that the process `pid` took since the last call."""
         known, before = self._process
-        seconds = 0.0 if pid is None else processor_seconds(pid)
+        seconds = 0.0 if pid is None else self._seconds_of(pid)
         self._process = pid, seconds
         return max(0.0, seconds - (before if pid == known else 0.0))
 

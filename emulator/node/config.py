@@ -214,6 +214,21 @@ class GatewayRole(msgspec.Struct, frozen=True, tag="gateway"):
     """The configuration of a bottleneck's gateway, which has nothing but its network."""
 
 
+class ProgramRole(msgspec.Struct, frozen=True, tag="program"):
+    """The configuration of a sidecar, which makes the link of a program in another container.
+
+    That container is in the sidecar's network. The conductor starts and kills it, as the sidecar
+    asks.
+    """
+
+    device: bool
+    """Whether the program is that of a device; otherwise it is the server's."""
+    server: str = ""
+    """Address of the server; empty on the server itself."""
+    battery: Plain | None = None
+    """As of a `WorkerRole`."""
+
+
 class NodeConfig(msgspec.Struct, frozen=True):
     """A container's configuration."""
 
@@ -221,7 +236,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
     """The node's."""
     user: int
     """Id of the unprivileged user and group that the part runs as."""
-    part: WorkerRole | EvaluatorRole | ServerRole | RelayRole | GatewayRole
+    part: WorkerRole | EvaluatorRole | ServerRole | RelayRole | GatewayRole | ProgramRole
     network: Network = Network()
     incarnation: int = 0
     """Boots of the node before the first one of its container."""

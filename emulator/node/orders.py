@@ -74,7 +74,48 @@ class Forked(Order, frozen=True):
     """As the container counts; None: it could not be forked, and has to be executed."""
 
 
-AnyOrder: TypeAlias = Do | StopPart | HoldMessages | LetBegin | Zero | QuotaAnswer | Forked
+class ProgramDone(Order, frozen=True):
+    """The engine has done to the program's container what the sidecar asked for."""
+
+    ask: int
+    """Number of the request."""
+
+
+class ProgramEnded(Order, frozen=True):
+    """The program's container has ended."""
+
+    life: int
+    """Number of its start, from 0."""
+    code: int
+    """Exit code, negative for a signal."""
+    cause: str = ""
+    """As `memory_cause` returns it."""
+
+
+class ProgramUse(Order, frozen=True):
+    """The program has used the processor for `seconds` since its start."""
+
+    life: int
+    seconds: float
+
+
+class ReviveProgram(Order, frozen=True):
+    """The memory that a fault took is back: start a program that ended for want of it."""
+
+
+AnyOrder: TypeAlias = (
+    Do
+    | StopPart
+    | HoldMessages
+    | LetBegin
+    | Zero
+    | QuotaAnswer
+    | Forked
+    | ProgramDone
+    | ProgramEnded
+    | ProgramUse
+    | ReviveProgram
+)
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(AnyOrder).decode

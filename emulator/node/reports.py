@@ -168,6 +168,16 @@ class ForkReport(Report, frozen=True):
     incarnation: Count
 
 
+class ProgramReport(Report, frozen=True):
+    """A sidecar asks the conductor to do something to the container of the program."""
+
+    do: Annotated[str, Meta(pattern=r"^(start|kill|stop|pause|unpause)\Z")]
+    ask: Count
+    """Number of the request."""
+    life: Count
+    """Number of the program's start that it concerns, from 0."""
+
+
 class DrawnReport(Report, frozen=True):
     """The device has drawn a fault."""
 
@@ -218,6 +228,7 @@ NodeReport: TypeAlias = (
     | BatteryReport
     | QuotaReport
     | ForkReport
+    | ProgramReport
     | DrawnReport
     | RecordReport
 )

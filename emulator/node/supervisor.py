@@ -11,6 +11,8 @@ import selectors
 import signal
 import sys
 from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..errors import DeploymentError
@@ -33,11 +35,17 @@ from .orders import (
     HoldMessages,
     LetBegin,
     LineReader,
+    ProgramDone,
+    ProgramEnded,
+    ProgramUse,
     QuotaAnswer,
+    ReviveProgram,
     StopPart,
     Zero,
 )
 from .part.part_powers import PartPowers
+from .part.part_process import PartProcess
+from .part.program_process import ProgramProcess
 from .reports import (
     BatteryReport,
     BegunReport,
@@ -85,6 +93,10 @@ class Supervisor:
     def __init__(self, node: NodeConfig) -> None:
         self.node, self.powers = node, PartPowers(node)
         self.part, self.clock = self.powers.part, node.clock
+        self.program = self.part if isinstance(self.part, ProgramProcess) else None
+        """The program of a workload in another container, if this is its sidecar."""
+        self._unanswered: list[tuple[int, Callable[[], None]]] = []
+        """Reports of verbs that wait for answers of the conductor, with the numbers of these."""
         self._look = min(LONGEST_LOOK, self.clock.real(PART_LOOK))
         self.battery: BatteryFeed | None = None
         """Battery of a device that has one."""
@@ -110,12 +122,13 @@ class Supervisor:
         control, self.part.control = os.pipe()
         self.selector.register(control, selectors.EVENT_READ, self._drawn)
         self.orders, self.draws = LineReader(0), LineReader(control)
-        if isinstance(self.node.part, config.WorkerRole) and self.node.part.battery:
-            self.battery = BatteryFeed(BatteryConstants.read(self.node.part.battery))
+        if battery := getattr(self.node.part, "battery", None):
+            seconds_of = None if self.program is None else self.program.processor_seconds
+            self.battery = BatteryFeed(BatteryConstants.read(battery), seconds_of)
         self.meter = link_meter(self.node, self.powers.box_losses, self.powers.box_queues)
         if self.meter is not None:
             self.meter.listen(self.selector)
-        if self.node.forked:
+        if self.node.forked and isinstance(self.part, PartProcess):
             self.part.fork = lambda *facts: say(ForkReport(*facts))
         self.powers.boot(anew=False)
         say(ReadyReport())
@@ -205,7 +218,7 @@ class Supervisor:
         if powers.parting is not None:
             powers.parting = None
             return powers.closing
-        if code and not powers.closing:
+        if (code or self.program) and not powers.closing:
             cause = self.part.memory_cause()
             powers.starved = self._pressed_now() and bool(cause)
             returns = powers.starved and self._releases()
@@ -214,6 +227,8 @@ class Supervisor:
             if revived:
                 powers.boot()
                 return False
+        if self.program is not None:  # the conductor decides on the end of the run
+            return powers.closing
         return code == 0 or powers.closing or not powers.on_device
 
     def _pressed_now(self) -> bool:
@@ -242,6 +257,10 @@ class Supervisor:
                 self.powers.settings.change(BEGINS, {})
             case Zero(at):
                 self.powers.schedule.begin(at)
+                if self.program is not None and self.battery is not None:
+                    self.battery.begin(at, interface_bytes())
+            case ProgramDone() | ProgramEnded() | ProgramUse() | ReviveProgram():
+                self._hear_of_program(order)
             case Forked(pid):
                 self.powers.forked(pid)
             case QuotaAnswer():
@@ -249,6 +268,27 @@ class Supervisor:
                     self.powers.pressing.answer(order)
             case Do():
                 self._do(order)
+
+    def _hear_of_program(
+        self, order: ProgramDone | ProgramEnded | ProgramUse | ReviveProgram
+    ) -> None:
+        """Take what the conductor says of the program of this sidecar."""
+        if self.program is None:
+            return
+        match order:
+            case ProgramDone(ask):
+                self.program.answered(ask)
+                done = [report for number, report in self._unanswered if number <= ask]
+                self._unanswered = [each for each in self._unanswered if each[0] > ask]
+                for report in done:
+                    report()
+            case ProgramEnded(life, code, cause):
+                self.program.ended(life, code, cause)
+            case ProgramUse(life, seconds):
+                self.program.used(life, seconds)
+            case ReviveProgram():
+                if self.program.down and not (self.powers.faults.ended or self.powers.closing):
+                    self.powers.boot()
 
     def _do(self, order: Do) -> None:
         """Do and report the verb of `order`, unless another fault of the verb holds the device."""
@@ -259,6 +299,9 @@ class Supervisor:
             if (change := self.powers.pressing) is not None and change is not before:
                 self._pressed = order
                 change.report = lambda: self._did(order)
+            elif (ask := self.part.waits_for) is not None:
+                report = partial(self._did, order, None if verbs.begins(verb) else began)
+                self._unanswered.append((ask, report))
             else:
                 self._did(order, None if verbs.begins(verb) else began)
             self._report_delay()
@@ -344,7 +387,8 @@ class Supervisor:
     def _sample(self) -> None:
         """Report the interface's byte counters. Raises InterfaceGoneError without an interface."""
         rx, tx = interface_bytes()
-        say(TrafficReport(rx, tx, cpu_use()))
+        # the processor time that counts is the program's, which the conductor asks the engine for
+        say(TrafficReport(rx, tx, cpu_use() if self.program is None else None))
 
     def _drain(self, battery: BatteryFeed, now: float) -> None:
         """Feed `battery` up to `now`; switch the device off if the battery is empty, on if the

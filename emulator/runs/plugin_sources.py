@@ -112,7 +112,8 @@ def kept_scenario(
     files beside its own.
     """
     beside = sources.beside
-    beside.pop(getattr(scenario.training.dataset, "file", ""), None)
+    if scenario.workload is None:
+        beside.pop(getattr(scenario.training.dataset, "file", ""), None)
     return dump(scenario, {**beside, **(places or {})})
 
 
@@ -162,7 +163,7 @@ def _package(module: str) -> dict[str, bytes]:
 
 def own_plugins(scenario: Scenario) -> Iterator[tuple[str, Any]]:
     """Yield key and plugin of each part of the training that is a user's."""
-    for key in type(scenario.training).model_fields:
+    for key in () if scenario.workload else type(scenario.training).model_fields:
         plugin = getattr(scenario.training, key)
         if hasattr(type(plugin), "plugin_source"):
             yield key, plugin

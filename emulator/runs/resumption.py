@@ -71,6 +71,11 @@ def dead_run(path: Path) -> DeadRun:
         Timed(line.at, Action(line.verb, line.node, line.fault, line.setting)) for line in planned
     )
     scenario = load(path / "scenario.yaml")
+    if scenario.workload:
+        raise EmulatorError(
+            f"{path.name} cannot be resumed: it plays a workload, and the state of its programs is "
+            f"gone with their containers: `emulate report {folder.run}` draws what was recorded"
+        )
     require_same_packages(path, scenario)
     return DeadRun(folder, str(manifest["runtime"]), scenario, timeline)
 

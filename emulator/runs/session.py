@@ -228,7 +228,7 @@ class Session:
         return {
             "id": self.folder.run,
             "scenario": self.scenario.name,
-            "algorithm": self.scenario.training.described,
+            "algorithm": self.scenario.described,
             "runtime": self.runtime,
             "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
             "versions": {
@@ -244,6 +244,8 @@ class Session:
 
     def _data(self) -> dict[str, Any]:
         """Return the entries of data and of owners that are not shipped, or no entry."""
+        if self.scenario.workload:
+            return {}
         training, entries = self.scenario.training, dict[str, Any]()
         if isinstance(data := training.dataset, OwnDataset):
             files = {"file": data.file, "test_file": data.test_file, "sha256": data.sha256}
@@ -254,7 +256,7 @@ class Session:
 
     def _initial(self) -> dict[str, Any]:
         """Return the entry of the saved model with which the training begins, or no entry."""
-        initial = self.scenario.training.initial
+        initial = None if self.scenario.workload else self.scenario.training.initial
         if initial is None:
             return {}
         return {"initial": {"file": initial, "sha256": _sha256(initial)}}
@@ -276,22 +278,17 @@ class Session:
         summary of the run that stay as they are.
         """
         scenario = self.scenario
-        layout = scenario.training.device_layout
-        form = Form(scenario.server.encrypt)
         facts = RunFacts(
             scenario=scenario.name,
-            algorithm=scenario.training.described,
+            algorithm=scenario.described,
             seed=scenario.seed,
             runtime=self.runtime,
             devices=len(scenario.nodes),
-            dense_push=wire.dense_push(layout.size, form),
-            dense_pull=wire.dense_pull(layout.size, form),
             planned=(timed.record for timed in self.timeline),
             targets=map(float, scenario.targets),
-            trained=scenario.training.initial is not None,
-            parameters=layout.kinds,
             shaped=shaped,
             hosts=hosts,
+            **_work_facts(scenario),
         )
         self.summary = summarise(records, facts)
         if self.runtime != "virtual" and scenario.time is not None:
@@ -302,6 +299,19 @@ class Session:
         if self.resumable:
             self.summary["resumable"] = True
         write_json(self.folder.path / "summary.json", self.summary)
+
+
+def _work_facts(scenario: Scenario) -> dict[str, Any]:
+    """Return the facts of a summary that depend on the kind of work."""
+    if scenario.workload:
+        return {"dense_push": 0, "dense_pull": 0, "workload": True}
+    layout, form = scenario.training.device_layout, Form(scenario.server.encrypt)
+    return {
+        "dense_push": wire.dense_push(layout.size, form),
+        "dense_pull": wire.dense_pull(layout.size, form),
+        "trained": scenario.training.initial is not None,
+        "parameters": layout.kinds,
+    }
 
 
 def _sha256(path: str) -> str:

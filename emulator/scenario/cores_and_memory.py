@@ -47,7 +47,7 @@ below 1 ms."""
 def forked(scenario: Scenario) -> frozenset[str]:
     """Return the names of the devices whose first worker a fork server starts, where it can."""
     devices = scenario.nodes
-    if len(devices) < LEAST_FORKS:
+    if len(devices) < LEAST_FORKS or scenario.workload:
         return frozenset()
     return frozenset(device.name for device in devices if device.memory >= LEAST_LIMIT)
 
@@ -157,6 +157,8 @@ class Demand:
 
 def demand(scenario: Scenario) -> Demand:
     """Return the cores, memory and ports that the containers of `scenario` need."""
+    if scenario.workload:
+        return _workload_demand(scenario)
     devices = scenario.nodes
     limits = [device.memory for device in devices]
     layout = scenario.training.layout
@@ -191,6 +193,28 @@ def demand(scenario: Scenario) -> Demand:
     )
 
 
+SIDECAR = 24 << 20
+"""Bytes of the container of a sidecar, beside a program of a workload."""
+
+
+def _workload_demand(scenario: Scenario) -> Demand:
+    """Return the needs of a workload: of its programs only the limits of the devices are known."""
+    devices = scenario.nodes
+    limits = [device.memory for device in devices]
+    return Demand(
+        cores=round(sum(device.cpu or 0.0 for device in devices), 6),
+        unlimited=sum(device.cpu is None for device in devices),
+        memory=SIDECAR * (len(devices) + 1) + GATEWAY * len(scenario.bottlenecks),
+        server=SIDECAR,
+        server_limit=0,
+        evaluator_limit=0,
+        limits=sum(limits),
+        largest=max(limits),
+        ports=len(devices) + beside_devices(scenario) + len(scenario.bottlenecks),
+        bridges=bridge_count(scenario),
+    )
+
+
 def _devices_memory(scenario: Scenario) -> int:
     """Return the bytes of all workers' containers; one that may boot again counts as executed."""
     need = worker_memory(scenario)
@@ -215,7 +239,7 @@ def _rebooted(scenario: Scenario) -> frozenset[str]:
 def beside_devices(scenario: Scenario) -> int:
     """Return the number of containers beside those of devices and bottlenecks: the server, or each
     of its shards, and the evaluator if it measures during the run."""
-    return scenario.server.shards + (0 if scenario.evaluate.later else 1)
+    return scenario.server.shards + scenario.evaluates
 
 
 def bridges(scenario: Scenario) -> dict[str, int]:
@@ -224,7 +248,7 @@ def bridges(scenario: Scenario) -> dict[str, int]:
     The server, or each shard, is on all bridges. With bottlenecks there is one: the members of a
     bottleneck reach the server through their gateway, by routes within one network.
     """
-    evaluator = [] if scenario.evaluate.later else [EVALUATOR_ROLE]
+    evaluator = [EVALUATOR_ROLE] if scenario.evaluates else []
     gateways, devices = scenario.bottlenecks, scenario.nodes
     nodes = [*evaluator, *(each.name for each in gateways), *(each.name for each in devices)]
     most = len(nodes) if scenario.bottlenecks else PORTS - scenario.server.shards

@@ -7,7 +7,7 @@ the JSON schema. Read a file with `load`: it also makes the checks that need mor
 import re
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -16,7 +16,7 @@ from ..units import Fraction
 from ..world.faults import FAMILY, FAULTS, Aimed
 from ..world.links.bottleneck import SharedLink
 from ..world.links.network_routes import Route
-from ..world.stop_conditions import CONDITIONS, Stop
+from ..world.stop_conditions import CONDITIONS, KNOWN, Stop
 from .sections.devices import Background, Bottleneck, Device, Group, Section, by_member, expand
 from .sections.fault_targets import FaultTargets
 from .sections.fields import Duration, Kinds, NotEmpty, aimed
@@ -25,6 +25,7 @@ from .sections.run_sections import AUTO, MeasureSection, ReportSection, TcpSecti
 from .sections.server_section import ServerSection
 from .sections.training_section import TrainingSection
 from .sections.virtual_section import Virtual
+from .sections.workload_section import AnyGoal, NoTraining, WorkloadSection
 
 FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names that a scenario may have: its runs have a folder of this name."""
@@ -46,6 +47,12 @@ class EvaluateSection(Section):
         return self.when == "after"
 
 
+def _true(value: bool) -> bool:
+    if not value:
+        raise ValueError("false is what holds without the key: write true, or leave it out")
+    return value
+
+
 class StopSection(Section):
     """Stop conditions: the first condition to be met ends the run. At least one is required."""
 
@@ -57,27 +64,34 @@ class StopSection(Section):
     """Stop when the loss on the test set is at most this number, for example `0.1`."""
     time: Duration | None = None
     """Stop after this time, for example `10min`. The time starts when every device and the
-    evaluator have said hello to the server."""
+    evaluator have said hello to the server; of a workload, when its programs run."""
+    driver: Annotated[bool, AfterValidator(_true)] | None = None
+    """Stop a workload when its driver ends, or without a driver the program of its server."""
+    metric: Annotated[dict[str, AnyGoal], Field(min_length=1)] | None = None
+    """Stop a workload when a metric that its server or its driver prints reaches a bound, for
+    example `{accuracy: 97%}`, at least so much, or `{loss: {most: 0.1}}`. Of several the first
+    counts."""
 
     @model_validator(mode="after")
     def _some(self) -> "StopSection":
         if not self.limits:
-            *keys, last = CONDITIONS
+            *keys, last = KNOWN
             raise ValueError(f"is empty: give {', '.join(keys)} or {last}")
         return self
 
     @property
     def limits(self) -> dict[str, Any]:
         """The limits that are given, by their keys."""
-        given = {key: getattr(self, key) for key in CONDITIONS}
+        given = {key: getattr(self, key) for key in KNOWN}
         return {key: limit for key, limit in given.items() if limit is not None}
 
     @property
     def planned(self) -> Stop:
-        """The limits as a plan has them, in base units."""
+        """The limits of a training as a plan has them, in base units."""
         limits: dict[str, Any] = {
             key: limit if isinstance(limit, int) else float(limit)
             for key, limit in self.limits.items()
+            if key in CONDITIONS
         }
         return Stop(**limits)
 
@@ -112,8 +126,12 @@ class Scenario(Section):
     seed: int = 0
     """Seed of all random numbers: the same scenario with the same seed has the same data split,
     initial model and schedule of faults."""
-    training: TrainingSection
-    """Training: the data set, the model, and the algorithm with its parts."""
+    training: TrainingSection = Field(default_factory=lambda: cast(TrainingSection, NoTraining()))
+    """Training: the data set, the model, and the algorithm with its parts. Give either `training`
+    or `workload`."""
+    workload: WorkloadSection | None = None
+    """Workload: programs of your own, in place of `training`, behind the same links and failures.
+    Give either `training` or `workload`."""
     evaluate: EvaluateSection = Field(default_factory=EvaluateSection)
     """Measurements of the model's accuracy and loss on the test set."""
     measure: MeasureSection | None = None
@@ -158,6 +176,16 @@ class Scenario(Section):
             replace(device, hazards=hazards[device.name]) if device.name in hazards else device
             for device in devices
         )
+
+    @property
+    def described(self) -> str:
+        """The algorithm of the training, or the workload, in a few words."""
+        return self.workload.described if self.workload else self.training.described
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether an evaluator takes part in a run in containers."""
+        return self.workload is None and not self.evaluate.later
 
     @property
     def mean_batches(self) -> int:

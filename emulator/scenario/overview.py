@@ -9,8 +9,10 @@ from ..world.links.bottleneck import SharedLink, SharedSide
 from ..world.links.link import Link, Side, named_keys
 from ..world.links.loss_models import LossModel
 from .model import Scenario
+from .reading.dump import plain
 from .sections.devices import Bottleneck, Device, Section
 from .sections.training_section import TrainingSection
+from .sections.workload_section import WorkloadSection
 from .timeline.compiled import Outage, outages
 from .timeline.fault_plan import AvailabilityRow, availability_rows
 from .timeline.link_changes import change_facts, change_words
@@ -94,7 +96,8 @@ class Overview:
 
     name: str
     seed: int
-    training: TrainingSection
+    training: TrainingSection | None
+    """None for a workload."""
     devices: tuple[DeviceRow, ...]
     server: Link
     faults: tuple[FaultRow, ...]
@@ -103,16 +106,22 @@ class Overview:
     paths: tuple[PathRow, ...] = ()
     network: tuple[NetworkLinkRow, ...] = ()
     availability: tuple[AvailabilityRow, ...] = ()
+    workload: WorkloadSection | None = None
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types in bytes, seconds, bit/s, cores and shares of 1."""
-        training = _plain(self.training)
+        work: dict[str, Any] = {"workload": None if self.workload is None else plain(self.workload)}
+        if self.training is not None:
+            training = _plain(self.training)
+            work = {"algorithm": self.training.described, "training": training}
         devices = [asdict(row) | _sides(row) for row in self.devices]
-        own = asdict(self) | {"devices": devices, "server": _sides(self.server)}
+        bare = replace(self, training=None, workload=None)
+        own = asdict(bare) | {"devices": devices, "server": _sides(self.server)}
         for key in ("bottlenecks", "paths", "network", "availability"):
             if not own[key]:
                 del own[key]
-        return {**own, "algorithm": self.training.described, "training": training}
+        del own["training"], own["workload"]
+        return {**own, **work}
 
 
 def _sides(sides: DeviceRow | Link) -> dict[str, Any]:
@@ -152,7 +161,8 @@ def overview(scenario: Scenario) -> Overview:
     return Overview(
         name=scenario.name,
         seed=scenario.seed,
-        training=scenario.training,
+        training=None if scenario.workload else scenario.training,
+        workload=scenario.workload,
         devices=tuple(map(_device, scenario.nodes)),
         server=scenario.server.link,
         faults=tuple(map(_fault, outages(scenario))),

@@ -16,11 +16,18 @@ from ..errors import first_of
 from ..schedules import Sequential
 from ..world.links.link import Link, Side
 from ..world.links.reshaping import VERB
-from ..world.stop_conditions import CONDITIONS
+from ..world.stop_conditions import KNOWN
 from .model import Scenario
 from .reading.document import Address, place
 from .sections.devices import Section
 from .sections.training_section import begins_without_state
+from .sections.workload_section import (
+    MetricGoal,
+    Program,
+    Ready,
+    ServerProgram,
+    WorkloadSection,
+)
 from .timeline.compiled import presses
 
 MOST_SHOWN = 3
@@ -102,6 +109,17 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.name": KEPT,
     "Scenario.seed": KEPT,
     "Scenario.training": KEPT,
+    "Scenario.workload": KEPT,
+    **dict.fromkeys(
+        (
+            *(f"WorkloadSection.{key}" for key in WorkloadSection.model_fields),
+            *(f"Program.{key}" for key in Program.model_fields),
+            *(f"ServerProgram.{key}" for key in ServerProgram.model_fields),
+            *(f"Ready.{key}" for key in Ready.model_fields),
+            *(f"MetricGoal.{key}" for key in MetricGoal.model_fields),
+        ),
+        KEPT,
+    ),
     "Scenario.evaluate": KEPT,
     "Scenario.measure": KEPT,
     "Scenario.stop": KEPT,
@@ -162,7 +180,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "MomentumSection.steps": KEPT,
     "MomentumSection.examples": KEPT,
     "MomentumSection.directions": KEPT,
-    **{f"StopSection.{key}": KEPT for key in CONDITIONS},
+    **{f"StopSection.{key}": KEPT for key in KNOWN},
     "ServerSection.link": KEPT,
     "ServerSection.checkpoint": (_TRAFFIC,),
     "ServerSection.encrypt": (

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from ..errors import ScenarioError
 from ..learning.datasets import OwnDataset
 from ..runs.plugin_sources import PluginSources, plugin_sources
 from ..scenario import Override, Scenario, dump, load
+from ..scenario.sections.workload_section import WorkloadSection
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=,%+\[\]-]")
 _LONGEST = 200
@@ -81,6 +82,8 @@ class Point:
         which is a key. Figures of the report change no run.
         """
         scenario = self.scenario.model_copy(update={"report": None})
+        if scenario.workload:
+            return dump(scenario).encode() + workload_contents(scenario.workload)
         training, places, read = scenario.training, self.sources.beside, b""
         _ = self.sources.contents  # a point is played with the files that it is known by
         files = [(training.initial, "model.npz"), (getattr(training.split, "file", None), "owners")]
@@ -118,6 +121,23 @@ class Finished:
     """Run folder of the point."""
     row: dict[str, Any]
     """Row of the sweep's table: the point's values and results."""
+
+
+def workload_contents(workload: WorkloadSection) -> bytes:
+    """Return the digests of all files of this host that the programs of `workload` read."""
+    programs = workload.programs.values()
+    paths = [
+        workload.build,
+        workload.data,
+        *(path for each in programs for path in each.mounts.values()),
+    ]
+    lines = []
+    for path in map(Path, filter(None, paths)):
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        for file in filter(Path.is_file, files):
+            with file.open("rb") as content:
+                lines.append(f"{file} {file_digest(content, 'sha256').hexdigest()}\n")
+    return "".join(lines).encode()
 
 
 _OPTION = "--over"

@@ -1,7 +1,7 @@
 """The stop conditions of a run: their limits, and a table with one row for each of them.
 
 A new condition takes a field of `Stop`, a row of `CONDITIONS`, and a key of the scenario's section
-`stop`.
+`stop`; one of a workload takes a row of `OF_WORKLOAD`, and the key.
 """
 
 from collections.abc import Callable
@@ -88,14 +88,26 @@ CONDITIONS: dict[str, StopCondition] = {
     ),
     "time": StopCondition(str),
 }
-"""The stop conditions by their keys in the section `stop`. The key is also the reason in the
-record `stop`."""
+"""The stop conditions of a training by their keys in the section `stop`. The key is also the reason
+in the record `stop`."""
+
+OF_WORKLOAD: dict[str, StopCondition] = {
+    "driver": StopCondition(lambda driver: "the end of the driver"),
+    "metric": StopCondition(
+        lambda goals: " or ".join(f"{name} {goal}" for name, goal in goals.items())
+    ),
+    "time": CONDITIONS["time"],
+}
+"""The stop conditions of a workload, which the conductor looks at."""
+
+KNOWN = CONDITIONS | OF_WORKLOAD
+"""The stop conditions of both."""
 
 SCORED = frozenset(key for key, condition in CONDITIONS.items() if condition.met)
 """Keys of the conditions that a score of the model meets."""
 
 OUTCOMES: dict[str, str] = {
-    **{key: condition.outcome for key, condition in CONDITIONS.items()},
+    **{key: condition.outcome for key, condition in KNOWN.items()},
     **{reason: reason for reason in ("stopped", "canceled", "failed")},
     "diverged": "failed",
 }

@@ -28,6 +28,7 @@ from emulator.machine import kernel
 from emulator.machine.host import Host
 from emulator.scenario import Scenario, cores_and_memory, load
 from emulator.sweeps.studies import STUDIES, Entry, Study, play_study
+from tests.fakes.runs.small_workload import own_workload
 from tests.fakes.small_scenario import small
 from tests.fakes.typed_commands import Emulate
 
@@ -148,6 +149,9 @@ FORTY = "devices=[{name: home, count: 40, profile: {cpu: 20%}}]"
 KRUM = "training={dataset: digits, model: digits-mlp, codec: dense, synchronization: barrier, "
 
 PROVOKED: dict[str, Provoked] = {
+    "workload_in_containers": Provoked(
+        "play it with --on docker", on="virtual", given=lambda folder, patch: own_workload()
+    ),
     "trainable_model": Provoked("layer table", (TABLE, "virtual.step=1s")),
     "endless_crashes": Provoked(
         "the run would never end",

@@ -37,9 +37,12 @@ def test_the_analysis_has_a_column_for_each_field_of_each_kind() -> None:
 
 def test_the_analysis_expects_the_types_of_the_fields() -> None:
     structs = (*records.KINDS.values(), TimelineRecord)
-    for field in (field for struct in structs for field in fields(struct)):
+    for struct, field in [(each, field) for each in structs for field in fields(each)]:
         words = record_tables.described(field.type)
-        match shapes.COLUMNS.get(field.name):
+        tag = str(struct.__struct_config__.tag)
+        match shapes.OF_KIND.get((tag, field.name), shapes.COLUMNS.get(field.name)):
+            case shapes.MAPPING:
+                assert words == "mapping", field.name
             case shapes.NUMBER:
                 assert words.startswith(("number", "integer")), field.name
             case shapes.TEXT:

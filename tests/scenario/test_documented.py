@@ -61,6 +61,8 @@ SECTIONS = {
     "Scenario": "Keys",
     "TrainingSection": "`training`",
     "FullyConnected": "Cut models",
+    "WorkloadSection": "`workload`",
+    "ServerProgram": "`workload`",
     "Group": "`devices`",
     "Side": "`devices`",
     "PlayedTrace": "Links that change",

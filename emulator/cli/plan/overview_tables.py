@@ -1,5 +1,6 @@
 """The tables of `emulate check`: the resolved scenario, its compute groups, its cut, its demand."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import groupby
@@ -32,7 +33,7 @@ from ...scenario.timeline.fault_plan import ANEW, AvailabilityRow
 from ...units import Bytes, Fraction, Share, about
 from ...world.links.bottleneck import SharedLink
 from ...world.links.link import Link, Side
-from ...world.stop_conditions import CONDITIONS
+from ...world.stop_conditions import KNOWN
 from ..output import console, table
 from ..watching.progress import amount
 
@@ -74,7 +75,8 @@ def print_overview(
     the refusals of the `other` runtime.
     """
     out = console()
-    out.print(Text(plan.name, "bold"), *_training(scenario), sep="\n")
+    work = _training(scenario) if scenario.workload is None else _workload(scenario)
+    out.print(Text(plan.name, "bold"), *work, sep="\n")
     out.print(f"server: {_link(plan.server)}{_shards(scenario)}\n")
     rows = list(_grouped(plan.devices))
     out.print(_devices(counted(len(plan.devices), "device"), rows), _more(rows))
@@ -108,9 +110,10 @@ def print_overview(
 
 def _shards(scenario: Scenario) -> str:
     """Return the layers and the parameters of each shard of the server in words; empty for one."""
-    count, layout = scenario.server.shards, scenario.training.layout
+    count = scenario.server.shards
     if count == 1:
         return ""
+    layout = scenario.training.layout
     shards = balanced_shards(layout, count)
     held = (
         f"layers {first}-{last} ({share:.0%})"
@@ -130,12 +133,27 @@ def _training(scenario: Scenario) -> Iterable[str]:
         yield f"{_KEYS.get(name, name)}: {_chosen(getattr(training, name))}"
     if training.fully_connected:
         yield f"fully_connected: {flow(plain(training.fully_connected))}"
-    ends = [CONDITIONS[key].phrase(limit) for key, limit in scenario.stop.limits.items()]
+    ends = [KNOWN[key].phrase(limit) for key, limit in scenario.stop.limits.items()]
     every = f"measured every {scenario.evaluate.every} updates"
     yield f"until: {' or '.join(ends)}; {every}"
     if scenario.evaluate.later:
         size = amount(4 * scenario.training.layout.size)
         yield f"measured after the run in containers: until then each version is a file of {size}"
+
+
+def _workload(scenario: Scenario) -> Iterable[str]:
+    """Yield lines on the workload of `scenario`: its programs, and its end."""
+    workload = scenario.workload
+    assert workload is not None
+    yield f"{workload.described}, seed {scenario.seed}"
+    for key, what in workload.programs.items():
+        command = what.command
+        words = "the image's own command" if command is None else command
+        yield f"{key}: {words if isinstance(words, str) else shlex.join(words)}"
+    if workload.server.ready is not None:
+        yield f"ready: {workload.server.ready}"
+    ends = [KNOWN[key].phrase(limit) for key, limit in scenario.stop.limits.items()]
+    yield f"until: {' or '.join(ends)}"
 
 
 def _chosen(value: Any) -> str:
@@ -303,11 +321,17 @@ def demand_table(
     cores = f"{wanted.cores:g} core{'' if wanted.cores == 1 else 's'}"
     made.add_row("cpu", f"{cores} for the devices{free}{passes}", counted(host.cores, "core"))
     memory = f"about {_gib(wanted.memory)}, with {_mib(wanted.server)} for the server"
+    if not wanted.server_limit:  # of a workload, whose programs take what they take
+        memory = f"about {_mib(wanted.memory)} beside the programs"
     made.add_row("memory", memory, f"{_gib(host.available)} available")
     made.add_row(
         "memory limits",
-        f"server {_mib(wanted.server_limit)}, evaluator {_mib(wanted.evaluator_limit)}, "
-        f"devices {_gib(wanted.limits)} together",
+        (
+            f"server {_mib(wanted.server_limit)}, evaluator {_mib(wanted.evaluator_limit)}, "
+            if wanted.server_limit
+            else ""
+        )
+        + f"devices {_gib(wanted.limits)} together",
         "",
     )
     for limit in limits:

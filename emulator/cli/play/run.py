@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from ...scenario import Scenario
     from ...shaping.features import Delay
 
+MOST_METRICS = 8
+"""Largest number of metrics that the last lines have."""
+
 MOST_LEFT_OUT = 5
 """Largest number of devices left out of steps that the last lines name."""
 
@@ -169,7 +172,8 @@ def show(scenario: "Scenario", on: str, *, to_stderr: bool) -> Any:
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
     later = on != "virtual" and scenario.evaluate.later
-    progress = Progress(names, goal=scenario.stop.updates, limit=limit, later=later)
+    work, goal = scenario.workload is not None, scenario.stop.updates
+    progress = Progress(names, goal=goal, limit=limit, later=later, workload=work)
     out = console(stderr=to_stderr)
     if out.is_terminal:
         return LiveRunView(progress, out, scenario.name)
@@ -238,9 +242,13 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
             both = costs(target)["both"]
             travelled = ways(target["bytes"], target["pulled"], both)
             line(f"to {percent(target['accuracy'])} %", f"{spent}, {travelled}")
+    if "metrics" in summary:
+        for label, value in _of_workload(summary):
+            line(label, value)
     dilation = summary["fidelity"].get("dilation")
     slower = f" of emulated time, each played in {dilation:g} s" if (dilation or 1) != 1 else ""
-    line("updates", f"{summary['updates']} in {summary['duration_s']:.1f} s{slower}")
+    if "metrics" not in summary:
+        line("updates", f"{summary['updates']} in {summary['duration_s']:.1f} s{slower}")
     for label, value in _traffic(summary):
         line(label, value)
     planned = sum(timed.begins for timed in read_timeline(folder / "timeline.jsonl"))
@@ -266,6 +274,25 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
     if waits := to_measure(RunFolder(folder, folder.name.rpartition("-")[2])):
         line("unmeasured", waits)
     line("run", str(short(folder)))
+
+
+def _of_workload(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield lines on the metrics of a workload's server and driver, its targets, and traffic."""
+    from ...log.metric_sums import MAIN
+    from ...log.targets import percent
+    from ..watching.progress import amount
+
+    for node in MAIN:
+        for name, own in list(summary["metrics"].get(node, {}).items())[:MOST_METRICS]:
+            if (node, name) != (MAIN[0], "accuracy"):
+                yield name, f"{own['last']:.4g} ({own['least']:.4g} to {own['most']:.4g}, {node})"
+    up, down = summary["server_rx_bytes"], summary["server_tx_bytes"]
+    for target in summary["targets"]:
+        if target["time"] is not None:
+            both = amount(target["bytes"] + target["pulled"])
+            yield f"to {percent(target['accuracy'])} %", f"{target['time']:.1f} s, {both} both"
+    yield "lasted", f"{summary['duration_s']:.1f} s"
+    yield "traffic", f"{amount(up)} to the server, {amount(down)} from it"
 
 
 def _left_out(summary: dict[str, Any]) -> Iterator[str]:

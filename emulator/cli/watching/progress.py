@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...log.metric_sums import MAIN
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
     HelloRecord,
     LeftOutRecord,
+    MetricRecord,
     Record,
     RefusedRecord,
     StartRecord,
@@ -22,6 +24,7 @@ from ...log.records import (
 )
 from ...log.records.fault_records import FaultRecord
 from ...log.targets import Travelled, TravelledBytes
+from ...world.roles import SERVER
 from ...world.verbs import row_of_record
 
 if TYPE_CHECKING:
@@ -47,6 +50,12 @@ class Progress:
     """Emulated seconds at which it ends."""
     later: bool = False
     """Whether versions are measured after the run."""
+    workload: bool = False
+    """Whether the run plays programs of others, whose updates nobody sees."""
+    metrics: dict[str, float] = field(default_factory=dict)
+    """The last metrics that the server or the driver of a workload printed, by name."""
+    at_server: tuple[int, int] = 0, 0
+    """Bytes that the server's interface has received, and sent."""
     now: float = 0.0
     updates: int = 0
     accuracy: float | None = None
@@ -70,7 +79,10 @@ class Progress:
         self.travelled.take(record)
         match record:
             case TrafficRecord():
-                return
+                if record.node == SERVER:
+                    self.at_server = record.rx, record.tx
+            case MetricRecord() if record.node in MAIN:
+                self.metrics |= record.values
             case StartRecord():
                 self.began = True
             case UpdateRecord():

@@ -306,7 +306,17 @@ class PlainRunView:
 
 
 def status(progress: Progress) -> str:
-    """Return updates, speed, devices and bytes of `progress` on one line."""
+    """Return updates, speed, devices and bytes of `progress` on one line; of a workload the
+    devices, the bytes at the server's interface, and its metrics."""
+    if progress.workload:
+        up, down = progress.at_server
+        return ", ".join(
+            [
+                f"{progress.up}/{len(progress.devices)} devices up",
+                f"{amount(up)} to the server, {amount(down)} from it",
+                *_metrics(progress),
+            ]
+        )
     goal = f"/{progress.goal}" if progress.goal else ""
     return (
         f"{progress.updates}{goal} updates, {progress.speed:.1f} updates/s, "
@@ -315,6 +325,16 @@ def status(progress: Progress) -> str:
         + (f", {amount(progress.crossed)} of activations" if progress.crossed else "")
         + (", accuracy at the end" if progress.later else "")
     )
+
+
+def _metrics(progress: Progress) -> list[str]:
+    """Return the first metrics of the server or the driver in words."""
+    first = list(progress.metrics.items())[:MOST_METRICS]
+    return [f"{name} {value:.4g}" for name, value in first]
+
+
+MOST_METRICS = 4
+"""Largest number of metrics that a view shows."""
 
 
 class LiveRunView:
@@ -347,6 +367,8 @@ class LiveRunView:
         progress = self._progress
         if self._step.text:
             return Panel(Text(self._step.words()), title=Text(self._title), title_align="left")
+        if progress.workload:
+            return Panel(self._work(), title=Text(self._title), title_align="left")
         unknown = "at the end" if progress.later else "not yet"
         accuracy = unknown if progress.accuracy is None else f"{progress.accuracy:.2%}"
         grid = Table.grid(padding=(0, 3))
@@ -371,6 +393,17 @@ class LiveRunView:
         if pace := self._pace.words(progress.share):
             grid.add_row("progress", pace)
         return Panel(grid, title=Text(self._title), title_align="left")
+
+    def _work(self) -> Table:
+        """Return the state of a workload."""
+        progress, grid = self._progress, Table.grid(padding=(0, 3))
+        up, down = progress.at_server
+        limit = f" of {progress.limit:.0f} s" if progress.limit else ""
+        metrics = ", ".join(_metrics(progress)) or "none yet"
+        grid.add_row("time", f"{progress.now:.0f} s{limit}", "to the server", amount(up))
+        grid.add_row("devices up", _devices(progress), "from the server", amount(down))
+        grid.add_row("metrics", metrics, "next fault", progress.next_fault)
+        return grid
 
     def __enter__(self) -> "LiveRunView":
         self._live.start()

@@ -255,6 +255,16 @@ class EvaluationRecord(LogRecord, tag="evaluation"):
     """When the score came in, if that was later than `at`; absent if it came after the run."""
 
 
+class MetricRecord(LogRecord, tag="metric"):
+    """A program of a workload printed numbers: as a line of JSON, or as a pattern of
+    `workload.metrics` finds them."""
+
+    node: str
+    """Node of the program: a device, `server` or `driver`."""
+    values: Mapping[str, float]
+    """The numbers by their names, as the program printed them: `{"accuracy": 0.91}`."""
+
+
 class UnmeasuredRecord(LogRecord, tag="unmeasured"):
     """Some versions were due to be measured and have no score: at most once, before `stop`.
 
@@ -386,6 +396,7 @@ Record: TypeAlias = (
     | LeftOutRecord
     | DivergedRecord
     | EvaluationRecord
+    | MetricRecord
     | UnmeasuredRecord
     | TrafficRecord
     | BackgroundRecord

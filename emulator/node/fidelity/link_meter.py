@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ...shaping.box.rewiring import WIRE
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.links.link import WAYS, Link
-from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
+from ..config import GatewayRole, MeasuredLink, NodeConfig, ProgramRole, ServerRole
 from ..interface import InterfaceGoneError, interface_packets
 from ..reports import LinkReport
 from .echo_meter import Delays, EchoMeter, Lost
@@ -75,6 +75,9 @@ def link_meter(
         return None
     if isinstance(node.part, ServerRole | GatewayRole):
         return LinkMeter(node.network.measured, None, node.clock, box_queues=box_queues)
+    if isinstance(node.part, ProgramRole):
+        server = node.part.server or None
+        return LinkMeter(node.network.measured, server, node.clock, box_losses, box_queues)
     # for example tcp://172.18.0.2:5555
     server = node.part.connection.address.split(":")[1].strip("/")
     return LinkMeter(node.network.measured, server, node.clock, box_losses, box_queues)

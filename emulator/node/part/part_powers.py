@@ -14,13 +14,15 @@ from ...world.links.link_course import link_course
 from ...world.powers import FaultCounts
 from ...world.verbs import Setting
 from .. import control_group
-from ..config import GOODBYE, Delay, NodeConfig, Reshaping, WorkerRole
+from ..config import GOODBYE, Delay, NodeConfig, ProgramRole, Reshaping, WorkerRole
 from ..fidelity.queue_counters import Queue
 from ..link.access_link import AccessLink
 from ..link.box_end import BoxEnd
 from ..orders import PAUSED, PartSettings
+from ..reports import say
 from .part_process import PartProcess
 from .presser import MemoryChange, Presser
+from .program_process import ProgramProcess
 
 PARTING = 5.0
 """Seconds that a part has to say goodbye when its device leaves."""
@@ -39,7 +41,7 @@ class PartPowers:
         self._link = AccessLink(node.network, self._box)
         self.schedule = LinkSchedule(node.network.reshaping)
         """The dated changes of the node's link."""
-        self.part = PartProcess(node.user, node.incarnation)
+        self.part = _process(node)
         self.faults = FaultCounts()
         self.settings = PartSettings()
         """Settings of the faults that the part itself plays."""
@@ -58,8 +60,9 @@ class PartPowers:
 
     @property
     def on_device(self) -> bool:
-        """Whether the part is a worker."""
-        return isinstance(self._node.part, WorkerRole)
+        """Whether the part is a worker, or the program of a device."""
+        part = self._node.part
+        return isinstance(part, WorkerRole) or (isinstance(part, ProgramRole) and part.device)
 
     @property
     def link_in_force(self) -> Link | None:
@@ -300,7 +303,7 @@ class PartPowers:
 
     def _apply_at_rest(self, commands: Callable[[], list[Command]]) -> None:
         """Run the commands that `commands` returns, while the part stands still."""
-        self.part.signal(signal.SIGSTOP)
+        self.part.freeze()
         try:
             apply(commands())
         finally:
@@ -316,6 +319,13 @@ class PartPowers:
             if self.on_device:  # before it goes on, so that it learns of a pause in its pass
                 self.settings.change(PAUSED, {"seconds": self._paused})
         self.part.signal(signal.SIGCONT)
+
+
+def _process(node: NodeConfig) -> PartProcess | ProgramProcess:
+    """Return the process of the part of `node`, which does not run yet."""
+    if isinstance(node.part, ProgramRole):
+        return ProgramProcess(say)
+    return PartProcess(node.user, node.incarnation)
 
 
 class LinkSchedule:

@@ -152,6 +152,13 @@ class PartProcess:
             self._child.wait()
             self._child = None
 
+    waits_for: int | None = None
+    """None: whatever is done to the part is done at once."""
+
+    def freeze(self) -> None:
+        """Let the part stand still until SIGCONT."""
+        self.signal(signal.SIGSTOP)
+
     def signal(self, number: signal.Signals) -> None:
         """Send the signal `number` to the part, unless it is down."""
         if self._child is not None:

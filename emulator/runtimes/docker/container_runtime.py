@@ -4,12 +4,14 @@ This process starts the containers, gives the timeline's actions to their superv
 the server's log.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
 
 from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
-from ...log.records import RecoveredRecord, StartRecord
+from ...log.records import Record, RecoveredRecord, StartRecord, StopRecord
 from ...machine.host import Load
 from ...node.config import Delay
 from ...node.orders import Do, HoldMessages, LetBegin, QuotaAnswer, StopPart, Zero
@@ -32,7 +34,7 @@ from ...world import verbs
 from ...world.links.reshaping import VERB
 from ...world.roles import SERVER
 from ...world.verbs import Action
-from .configs.container_settings import Prepared
+from .configs.container_settings import World
 from .engine.cleanup import clean_up_hosts
 from .engine.engine_faults import EngineFaults, fits
 from .engine.exits import Exits
@@ -60,6 +62,22 @@ ENGINE_LOOK = 0.01
 """Real seconds between looks whether a call to the engine has come to its end."""
 
 
+class RunLogTail(Protocol):
+    """The log from which the begin and the end of a run are known."""
+
+    zero: float | None
+    stop: StopRecord | None
+    given_up: str
+
+    @property
+    def now(self) -> float: ...
+    @property
+    def over(self) -> bool: ...
+    @property
+    def stopped_early(self) -> str: ...
+    def read(self) -> Iterator[Record]: ...
+
+
 class DockerRuntime:
     """One run of a scenario as containers on a private network."""
 
@@ -67,7 +85,7 @@ class DockerRuntime:
         self,
         hosts: Hosts,
         folder: RunFolder,
-        world: Prepared,
+        world: World,
         view: RunView,
         load: Load,
         stdio: Stdio | None = None,
@@ -76,20 +94,19 @@ class DockerRuntime:
         self._hosts, self._folder, self._world, self._view = hosts, folder, world, view
         self._stdio = stdio or Stdio()
         self._clock = world.configs.clock
-        self._log = ServerLog(world.output / "run.jsonl", load, self._clock)
+        self._log = self._run_log(world.output / "run.jsonl", load)
         quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
         self._host, self._loads_written = HostLogs(hosts, load, quotas, self._clock), False
         boxed = {hosts.of(node) for node in world.configs.boxed}
         forking = {hosts.of(node) for node in world.configs.forked}
         beside = [host.box for host in boxed] + [host.fork_server for host in forking]
-        self._node_logs = NodeLogs(folder, [*world.nodes, *beside])
+        self._node_logs = NodeLogs(folder, [*world.nodes, *beside, *self._beside])
         self._exits = Exits(hosts)
         self._devices = {device.name: device for device in world.scenario.nodes}
         said = folder.run, self._exits, self._node_logs
         self._boxes = {host.box: PacketBox(host, *said) for host in boxed}
         self._forking = forking
-        cpus = {name: device.cpu for name, device in self._devices.items()}
-        self._engine = EngineFaults(hosts, folder.run, cpus, self._clock)
+        self._engine = self._engine_faults()
         self._forks: dict[str, Forks] = {}
         """By the name of the fork server."""
         self._waves: Waves | None = None
@@ -98,6 +115,18 @@ class DockerRuntime:
         """Nodes whose container has ended."""
         self.unanswered: set[str] = set()
         """Names of containers and networks that the engine may be making yet."""
+
+    _beside: Sequence[str] = ()
+    """Names of logs beside those of the nodes."""
+
+    def _run_log(self, path: Path, load: Load) -> "RunLogTail":
+        """Return the log from which the begin and the end of the run are known."""
+        return ServerLog(path, load, self._clock)
+
+    def _engine_faults(self) -> EngineFaults:
+        """Return the player of the faults that the engine plays."""
+        cpus = {name: device.cpu for name, device in self._devices.items()}
+        return EngineFaults(self._hosts, self._folder.run, cpus, self._clock)
 
     @property
     def given_up(self) -> str:
@@ -114,7 +143,8 @@ class DockerRuntime:
         """Shortest delay of a link through the box in seconds; 0 without any."""
         return self._world.configs.shortest
 
-    def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
+    def _lay_out(self, survivors: Survivors) -> Launcher:
+        """Make the networks and the boxes of the run; return the launcher of its containers."""
         self._survivors = survivors
         lives = self._world.lives
         made = self._exits, self._node_logs, self._view, survivors, lives
@@ -130,6 +160,10 @@ class DockerRuntime:
         else:
             launcher.create_networks()
         self._start_boxes(launcher)
+        return launcher
+
+    def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
+        launcher = self._lay_out(survivors)
         limits = {name: device.memory for name, device in self._devices.items()}
         said = self._stdio, self._exits, self._node_logs
         for host in self._forking:
@@ -139,14 +173,7 @@ class DockerRuntime:
         self._world.write_server()
         if len(self._world.servers) > 1:
             launcher.create_shards_volume()
-        for server in self._world.servers:  # before the others, which are told the addresses
-            launcher.finish(launcher.start, server)
-            self._stdio.listen(server)
-        self._world.write_gateways()
-        for gateway in self._world.gateways:
-            launcher.finish(launcher.start, gateway)
-            self._stdio.listen(gateway)
-        addresses = launcher.server_addresses()
+        addresses = self._start_servers(launcher)
         if self._world.relays:
             addresses = {**addresses, **self._start_relays(launcher, addresses)}
         self._world.write_nodes(addresses)
@@ -172,6 +199,18 @@ class DockerRuntime:
             forks.end()
             refused |= forks.refused
         self._note_executed(refused)
+
+    def _start_servers(self, launcher: Launcher) -> Mapping[str, list[str]]:
+        """Start the containers of the server and of gateways, before the others, which are told the
+        addresses that are returned, by node."""
+        for server in self._world.servers:
+            launcher.finish(launcher.start, server)
+            self._stdio.listen(server)
+        self._world.write_gateways()
+        for gateway in self._world.gateways:
+            launcher.finish(launcher.start, gateway)
+            self._stdio.listen(gateway)
+        return launcher.server_addresses()
 
     def _note_executed(self, refused: Mapping[str, str]) -> None:
         """Write to the manifest which workers could not be forked, and why, if any."""
@@ -237,6 +276,10 @@ class DockerRuntime:
         if not begun:  # there is no model that the server should write
             self._view.progress("removing the containers")
             return
+        self._end_server(reason)
+
+    def _end_server(self, reason: str) -> None:
+        """Have the server end the run for `reason`, and wait for its last writes."""
         if SERVER not in self._ended and self._stdio.tell(SERVER, StopPart(reason)):
             self._await_server()
 
@@ -316,6 +359,8 @@ class DockerRuntime:
         if said:
             self._follow()  # the server may have written that the run has begun, or is over
         for news in said:
+            if self._hear_other(news):
+                continue
             if box := self._boxes.get(news.node):
                 self._hear_box(box, news)
             elif forks := self._forks.get(news.node):
@@ -333,6 +378,10 @@ class DockerRuntime:
         self._record_load()
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()
+
+    def _hear_other(self, news: Said | OutputEnded) -> bool:
+        """Take the output of a container that is no node of ours; return whether it was one."""
+        return False
 
     def _hear(self, said: Said) -> None:
         """Take a line of a node: do as a device asks, or record the line."""

@@ -14,7 +14,7 @@ from ...scenario import Device
 from ...scenario.cores_and_memory import bridge_count, bridges
 from ...world.roles import SERVER
 from .configs import spec
-from .configs.container_settings import Prepared
+from .configs.container_settings import World
 from .configs.spec import BOX, FORK_SERVER
 from .engine import owners
 from .engine.cleanup import labels
@@ -36,7 +36,7 @@ class Launcher:
     """Starts the containers of a run, with standard input and output attached."""
 
     def __init__(
-        self, hosts: Hosts, folder: RunFolder, world: Prepared, stdio: Stdio, exits: Exits
+        self, hosts: Hosts, folder: RunFolder, world: World, stdio: Stdio, exits: Exits
     ) -> None:
         self._hosts, self._folder, self._world = hosts, folder, world
         self._client = hosts.home.client
@@ -98,19 +98,19 @@ class Launcher:
             break
         return addresses(given, self._world.nodes)
 
-    def take(self, world: Prepared) -> None:
+    def take(self, world: World) -> None:
         """Start the containers of `world` from here on."""
         self._world = world
 
     def _create_network(self, name: str, subnet: str | None = None) -> Any:
         overlay = self._hosts.several
-        options = spec.network(name, self._labels(SERVER), subnet, overlay=overlay)
+        options = spec.network(name, self.marks(SERVER), subnet, overlay=overlay)
         with self._making(name):
             return self.finish(self._client.networks.create, **options)
 
     def start_box(self, host: EngineHost) -> None:
         """Create and start the box of `host`, which must serve before the nodes behind it start."""
-        run, marks = self._folder.run, self._labels(BOX)
+        run, marks = self._folder.run, self.marks(BOX)
         image, seed = self._world.image, self._world.scenario.seed
         with refusals(f"starting the box that delays packets{at(host)}"):
             self.finish(host.client.volumes.create, **spec.box_volume(run, marks))
@@ -123,7 +123,7 @@ class Launcher:
 
     def start_fork_server(self, host: EngineHost) -> None:
         """Create and start the fork server of `host`."""
-        run, marks = self._folder.run, self._labels(FORK_SERVER)
+        run, marks = self._folder.run, self.marks(FORK_SERVER)
         doing = f"starting the fork server{at(host)}"
         with refusals(doing), self._making(spec.name(run, FORK_SERVER)):
             options = spec.fork_server(run, self._world.image, marks, self._world.files)
@@ -165,10 +165,15 @@ class Launcher:
             self._servers[node] = container
         return self._clock.now()
 
+    def create_program(self, options: Mapping[str, Any]) -> str:
+        """Create the container of a workload's program by `options`; return the engine's id."""
+        with refusals(f"making {options['name']}"), self._making(options["name"]):
+            return str(self._client.containers.create(**options).id)
+
     def create_shards_volume(self) -> None:
         """Create the folder of the sockets between the shards of the server."""
         run, user = self._folder.run, self._world.configs.user
-        made = spec.shards_volume(run, self._labels(SERVER), user)
+        made = spec.shards_volume(run, self.marks(SERVER), user)
         with refusals("making the folder of the server's shards"):
             self.finish(self._client.volumes.create, **made)
 
@@ -200,8 +205,7 @@ class Launcher:
         """
         with refusals("asking for the engine's cores"):
             cores = sum(host.client.info()["NCPU"] for host in self._hosts.all)
-        evaluator = self._world.configs.plan.evaluator
-        last = [] if evaluator is None else [evaluator]
+        last = self._world.last
         return Gathering([*self._devices, *last], cores, beside=last)
 
     @contextmanager
@@ -217,14 +221,15 @@ class Launcher:
         device: Device | None = self._devices.get(node)
         role = "bottleneck" if node in self._world.gateways else node
         role = "relay" if node in self._world.relays else role
-        marks = self._labels("device", node) if device else self._labels(role)
+        marks = self.marks("device", node) if device else self.marks(role)
         network = self._networks[self._bridges.get(node, 0)]
         wanted = self._world.container(node, network, marks, device)
         host, run = self._hosts.of(node), self._folder.run
         mounts = {inside: host.place(source, run) for inside, source in wanted.mounts.items()}
         return replace(wanted, mounts=mounts)
 
-    def _labels(self, role: str, device: str = "") -> dict[str, str]:
+    def marks(self, role: str, device: str = "") -> dict[str, str]:
+        """Return the labels of a container of the run, by its role and its device."""
         folder, name = self._folder, self._world.scenario.name
         path, lock = str(folder.path), str(owners.place(folder.run))
         return labels(folder.run, name, path, lock, role, device)

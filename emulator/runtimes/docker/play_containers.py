@@ -13,6 +13,7 @@ from ...checks.preflight import preflight
 from ...costs.host_dilation import with_dilation
 from ...costs.host_limits import HostTables
 from ...costs.prediction import prediction_facts
+from ...errors import HostError
 from ...learning.learners.export import ready
 from ...log.lines import read
 from ...log.verdicts.packet_lateness import Shaped
@@ -41,6 +42,9 @@ from .forks import workers_words
 from .images import node_image
 from .images.node_image import NAME, NodeImage
 from .late_measurement import measure_versions
+from .workload.prepared_workload import PreparedWorkload, prepare_workload
+from .workload.workload_image import programs_image
+from .workload.workload_runtime import WorkloadRuntime
 
 _QUEUES = {"htb": "htb, a queue for each member", "tbf": "tbf, one queue for all members"}
 """Words for the queues of bottlenecks in a gateway's container."""
@@ -72,7 +76,7 @@ def play(
     scenario = dilated_for(engines.capacity(), engines.encrypted(scenario), view)
     planned = tuple(timeline(scenario)) if replay is None else replay.schedule(scenario)
     view.take_timeline(planned)
-    ready = get_ready(scenario, planned, view, shaping, engines)
+    ready = ready_for(scenario)(scenario, planned, view, shaping, engines)
     with ready.hosts:
         session = Session(scenario, planned, create(scenario.name, runs), engines.runtime)
         with conducting(ready, session, view) as conducted:
@@ -140,15 +144,19 @@ class Conducted:
         """Whether the server has ended the run by itself."""
         return self.was_over or (self.made is not None and self.made.over)
 
-    def runtime(self, world: Prepared, view: RunView) -> DockerRuntime:
+    def runtime(self, world: Prepared | PreparedWorkload, view: RunView) -> DockerRuntime:
         """Make the runtime of the containers of `world`."""
-        self.made = DockerRuntime(self.hosts, self.session.folder, world, view, self.load)
+        around = self.hosts, self.session.folder
+        if isinstance(world, PreparedWorkload):
+            self.made = WorkloadRuntime(*around, world, view, self.load)
+        else:
+            self.made = DockerRuntime(*around, world, view, self.load)
         return self.made
 
 
 @contextmanager
 def conducting(
-    ready: "HostParts", session: Session, view: RunView, *, was_over: bool = False
+    ready: "HostParts | WorkloadParts", session: Session, view: RunView, *, was_over: bool = False
 ) -> Iterator[Conducted]:
     """Conduct the run of `session`, which the block plays, and complete its folder at the end.
 
@@ -170,7 +178,7 @@ def conducting(
                 left = clean_up_late(hosts, folder.run, late)
         if session.ending is None and conducted.made and conducted.made.given_up:
             session.ending = Ending("failed", conducted.made.given_up)
-        if _measures(session):
+        if _measures(session) and isinstance(ready, HostParts):
             test, image = ready.split.data.test, ready.image.id
             home = hosts.home.client
             left = (*left, *measure_versions(home, session, image, ready.graph, test, view))
@@ -215,6 +223,32 @@ def _gather(session: Session) -> None:
 def require() -> None:
     """Raise a HostError if no engine answers, or if the engine lacks the node image."""
     node_image.require(connect())
+
+
+@dataclass(frozen=True)
+class WorkloadParts:
+    """The parts of the hosts and their engines that a run of a workload needs."""
+
+    hosts: Hosts
+    means: Means
+    image: NodeImage
+    programs: str
+    """Id of the image of the programs."""
+    host: Host
+
+    @property
+    def backend(self) -> Backend:
+        return self.means.backend
+
+    def facts(self, scenario: Scenario) -> dict[str, Any]:
+        """Return the entries for the manifest, beside those of `Session.describe`."""
+        known = container_facts(self.hosts, scenario, self.host, self.backend, self.image)
+        return {**known, "workload": {"image": scenario.described, "digest": self.programs}}
+
+    def prepare(self, session: Session, view: RunView) -> PreparedWorkload:
+        """Write the files of the sidecars."""
+        images = self.image.id, self.programs
+        return prepare_workload(session.scenario, session.folder, self.means, *images)
 
 
 @dataclass(frozen=True)
@@ -264,6 +298,43 @@ def dilated_for(host: Host, scenario: Scenario, view: RunView) -> Scenario:
     else:
         view.progress("dilation: 1, in real time")
     return scenario
+
+
+def ready_for(scenario: Scenario) -> "Callable[..., HostParts | WorkloadParts]":
+    """Return the function that checks the hosts for `scenario`: a training, or a workload."""
+    return get_ready if scenario.workload is None else get_ready_for_workload
+
+
+def get_ready_for_workload(
+    scenario: Scenario,
+    planned: Sequence[Timed],
+    view: RunView,
+    shaping: Delay | None,
+    engines: Engines,
+) -> WorkloadParts:
+    """Do as `get_ready` for a workload: find, pull or build the image of its programs, too."""
+    host = engines.capacity()
+    preflight(scenario, engines.runtime, host).require()
+    client = connect()
+    image = node_image.require(client)
+    remove_dead(client, view.progress)
+    assert scenario.workload is not None
+    programs = programs_image(client, scenario.workload, view.progress)
+    means = means_for(client, image.id, scenario, planned, shaping, tell=view.progress)
+    if means.backend.delay == "receiver":
+        require_packets(scenario)
+    view.progress(f"shaping: {described(means.backend.plain())}")
+    return WorkloadParts(Hosts.here(client), means, image, programs, host)
+
+
+def require_packets(scenario: Scenario) -> None:
+    """Raise HostError if a link of a workload has a delay, and nobody delays packets here."""
+    links = [scenario.server.link, *(device.link for device in scenario.nodes)]
+    if any(side.delay for link in links for side in (link.up, link.down)):
+        raise HostError(
+            "delays need sch_netem, or /dev/net/tun in containers: nobody holds the messages of "
+            "a workload's programs back"
+        )
 
 
 def get_ready(

@@ -8,10 +8,10 @@ does. In waves each takes a few seconds, and the whole start-up as long as befor
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
 
 from ...core.server.parameter_server import GATHERING
 from ...errors import first_of
-from ...log.lines import LineTail
 from ...node.part.server_chores import Member
 from .engine.client import MOST_CALLS
 
@@ -94,12 +94,16 @@ class Gathering:
         )
 
 
+class Hellos(Protocol):
+    """The nodes that have said hello since the last look."""
+
+    def read(self) -> Iterator[Member]: ...
+
+
 class Waves:
     """The starts of the nodes of a run; none is under way after `close`."""
 
-    def __init__(
-        self, gathering: Gathering, start: Callable[[str], float], hellos: LineTail[Member]
-    ) -> None:
+    def __init__(self, gathering: Gathering, start: Callable[[str], float], hellos: Hellos) -> None:
         """`start` starts the container of a node and returns the time when it runs.
 
         `hellos` holds a line for each node that has said hello.

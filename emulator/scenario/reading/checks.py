@@ -37,12 +37,14 @@ from .training_checks import (
     check_measure,
     check_own_model,
 )
+from .workload_checks import check_workload
 
 _SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
 
 
 def check(document: Document) -> None:
     """Add to `document` the mistakes of all checks in this module."""
+    check_workload(document)
     _stop_is_measured_in_time(document)
     _model_fits(document)
     check_own_model(document)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from ...units import Fraction, Quantity
 from ...world.links.link import Side, named_keys
 from ...world.links.loss_models import LossModel
+from ..sections.workload_section import NoTraining
 from .yaml_subset import CORE
 
 
@@ -68,6 +69,8 @@ def plain(value: Any) -> Any:
         return mapping if source is None else {**mapping, "kind": source}
     if isinstance(value, tuple):
         return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
     return value
 
 
@@ -75,7 +78,8 @@ def _mapping(value: Any, names: Any) -> dict[str, Any]:
     # `kind` comes first: the meaning of the other keys depends on it
     ordered = sorted(names, key=lambda name: name != "kind")
     values = {name: getattr(value, name) for name in ordered}
-    return {name: plain(inner) for name, inner in values.items() if inner is not None}
+    given = {name: inner for name, inner in values.items() if inner is not None}
+    return {name: plain(inner) for name, inner in given.items() if inner != NoTraining()}
 
 
 def _shares(model: LossModel) -> dict[str, Any]:

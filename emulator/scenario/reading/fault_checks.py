@@ -67,7 +67,8 @@ def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, ai
     server = getattr(FAULTS[kind], "strikes_server", False)
     durability = ("server", "durability")
     unknown = document.has_mistake(durability)
-    if server and aimed and not unknown and document.at(durability) in (None, NONE):
+    workload = document.at(("workload",)) is not None  # its server keeps its own files
+    if server and aimed and not (unknown or workload) and document.at(durability) in (None, NONE):
         document.complain(
             (*address, "kind"),
             f"{kind!r} needs a durable server, as all updates would be lost, and the run with them:"

@@ -21,6 +21,7 @@ from .profiles import Library, inline
 from .trace_files import find_traces
 from .typed_values import Override, override
 from .wording import explain
+from .workload_checks import check_beside_workload, find_workload_files
 from .yaml_subset import parse, read
 
 
@@ -85,6 +86,7 @@ def _resolve(
     find_traces(document, library.folder)
     find_link_traces(document, library.folder)
     find_network(document, library.folder)
+    find_workload_files(document, library.folder)
     check_keys(document)
     scenario = _validated(document)
     check(document)
@@ -93,6 +95,7 @@ def _resolve(
         check_numbers(document, scenario)
         check_degraded(document, scenario)
         check_carrying(document, scenario)
+        check_beside_workload(document, scenario)
     if document.mistakes or scenario is None:
         raise document.refusal()
     return scenario

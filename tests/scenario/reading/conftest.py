@@ -17,6 +17,7 @@ def lab(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "lab"
     (folder / "bw").mkdir(parents=True)
     for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     for name in ("1.csv", "2.csv", "10.csv"):
         (folder / "bw" / name).write_text(LINE)

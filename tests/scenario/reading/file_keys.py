@@ -36,6 +36,7 @@ FILES = {
     "data.py": "import numpy as np\ndef load():\n"
     "    return np.zeros((20, 8, 8), np.float32), np.arange(20) % 10\n",
     "net.py": "def net(): ...\ndef loss(a, b): ...\n",
+    "app/Dockerfile": "FROM scratch\n",
     "slow.yaml": "up: {rate: 1mbit, trace: line.csv}",
     "pi.yaml": "cpu: 20%",
     "nights.yaml": (
@@ -54,6 +55,8 @@ BASE = {
 AVAILABLE = {"faults": [{"kind": "availability", "nodes": "all"}]}
 TABLE = {"virtual": {"step": "1s"}, "training": {"model": {"name": "n"}, "codec": "dense"}}
 SIZED: dict[str, Any] = {"training": {"dataset": {"size": [8, 8], "label": "label"}}}
+IMAGE = {"image": "a", "server": {"command": "serve"}, "device": {"command": "join"}}
+BUILT = {"server": {"command": "serve"}, "device": {"command": "join"}}
 KEYS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "Side.trace": ("devices[0].link.up.trace", "./line.csv", {}),
     "PlayedTrace.file": ("devices[0].link.down.trace.file", "line.csv", {}),
@@ -97,6 +100,10 @@ KEYS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "TrainingSection.schedule": ("training.schedule", "{kind: own.py:Schedule}", {}),
     "Class in a file.kind": ("faults", "[{kind: ./own.py:Fault, nodes: all, at: 1s}]", {}),
     "NetworkSection.file": ("network", "{file: ./net.graphml, attach: {a: x}}", {}),
+    "WorkloadSection.build": ("workload.build", "./app", {"workload": BUILT}),
+    "WorkloadSection.data": ("workload.data", "./line.csv", {"workload": IMAGE}),
+    "Program.mounts": ("workload.device.mounts", "{/a: ./app}", {"workload": IMAGE}),
+    "ServerProgram.mounts": ("workload.server.mounts", "{/b: line.csv}", {"workload": IMAGE}),
     "ReportSection.figures": ("report.figures", "[./own.py:Figure]", {}),
 }
 """For each key that names a file: its place, a value, and the keys around it."""

@@ -67,7 +67,11 @@ from tests.fakes.small_scenario import SMALL, mistakes
             "virtual.learner: is empty: it must be tensorflow or numpy or none",
         ),
         ("stop: {updates: 10}", "", "stop: is missing: stop conditions:"),
-        ("{updates: 10}", "{}", "scenario:6: stop: is empty: give updates, accuracy, loss or time"),
+        (
+            "{updates: 10}",
+            "{}",
+            "scenario:6: stop: is empty: give updates, accuracy, loss, time, driver or metric",
+        ),
         ("{updates: 10}", "{updates: 0}", "stop.updates: 0 is not at least 1"),
         ("{updates: 10}", "{accuracy: 97}", "stop.accuracy: 97 has no unit"),
         ("{updates: 10}", "{loss: .inf}", "stop.loss: inf is not a finite number"),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from ....costs.layer_costs import first_costs
 from ....learning.datasets import shard
@@ -20,7 +21,9 @@ from ....runs.plugin_sources import FOLDER, PluginSources, plugin_sources
 from ....scenario import Device, Scenario, demand
 from ....shaping.backend import Backend
 from ....transport.secrets import AllowList, Keys, issue, issue_relayed
+from ....world.emulated_clock import EmulatedClock
 from ....world.roles import EVALUATOR, SERVER
+from ....world.verbs import Setting
 from ..earlier_lives import EarlierLives
 from ..network.ways import Ways
 from . import NodeConfigs, spec
@@ -40,6 +43,61 @@ class Means:
     """Whether the run has several hosts, all with these means."""
     relays: Mapping[str, list[str]] = field(default_factory=dict)
     """The devices behind each relay, by its name."""
+
+
+class RunConfigs(Protocol):
+    """The configurations of the containers of a run, as far as a runtime looks at them."""
+
+    @property
+    def clock(self) -> EmulatedClock: ...
+    @property
+    def user(self) -> int: ...
+    @property
+    def boxed(self) -> frozenset[str]: ...
+    @property
+    def forked(self) -> frozenset[str]: ...
+    @property
+    def relays(self) -> Mapping[str, Keys]: ...
+    @property
+    def shortest(self) -> float: ...
+    def received_delay(self, device: Device, setting: Setting | None) -> config.Delay: ...
+
+
+class World(Protocol):
+    """The files and specifications of a run's containers: of a training, or of a workload."""
+
+    @property
+    def scenario(self) -> Scenario: ...
+    @property
+    def configs(self) -> RunConfigs: ...
+    @property
+    def image(self) -> str: ...
+    @property
+    def files(self) -> int | None: ...
+    @property
+    def lives(self) -> EarlierLives | None: ...
+    @property
+    def nodes(self) -> list[str]: ...
+    @property
+    def servers(self) -> list[str]: ...
+    @property
+    def gateways(self) -> list[str]: ...
+    @property
+    def relays(self) -> list[str]: ...
+    @property
+    def last(self) -> list[str]:
+        """Nodes that start behind the devices, beside them."""
+
+    @property
+    def output(self) -> Path: ...
+    def with_ways(self, addresses: Mapping[str, str]) -> "World": ...
+    def write_server(self) -> None: ...
+    def write_gateways(self) -> None: ...
+    def write_nodes(self, addresses: Mapping[str, Sequence[str]]) -> None: ...
+    def write_relays(self, server: str) -> None: ...
+    def container(
+        self, name: str, network: str, labels: dict[str, str], device: Device | None = None
+    ) -> spec.Container: ...
 
 
 @dataclass(frozen=True)
@@ -75,6 +133,12 @@ class Prepared:
     @property
     def relays(self) -> list[str]:
         return list(self.configs.relays)
+
+    @property
+    def last(self) -> list[str]:
+        """The evaluator, if it takes part."""
+        evaluator = self.configs.plan.evaluator
+        return [] if evaluator is None else [evaluator]
 
     def with_ways(self, addresses: Mapping[str, str]) -> "Prepared":
         """Return the same with packets of members that go through their gateways."""
@@ -188,9 +252,7 @@ class Prepared:
 
     @cached_property
     def _congestion(self) -> str | None:
-        """The congestion control to set; None for the host's, which need not be allowed."""
-        wanted = self.scenario.tcp.congestion if self.scenario.tcp else None
-        return None if wanted is None or wanted == kernel.default_congestion() else wanted
+        return congestion_of(self.scenario)
 
     @property
     def _kept(self) -> int:
@@ -208,6 +270,12 @@ class Prepared:
         kept = files if self.configs.plan.durability is not None else 0
         shards = dict.fromkeys(self.servers, needs.server_limit + kept)
         return {**shards, SERVER: needs.server_limit + files, EVALUATOR: needs.evaluator_limit}
+
+
+def congestion_of(scenario: Scenario) -> str | None:
+    """Return the congestion control to set; None for the host's, which need not be allowed."""
+    wanted = scenario.tcp.congestion if scenario.tcp else None
+    return None if wanted is None or wanted == kernel.default_congestion() else wanted
 
 
 def prepare(

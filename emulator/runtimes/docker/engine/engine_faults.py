@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
@@ -26,6 +27,9 @@ from ..configs.spec import USUAL_PERIOD, cpu_quota
 from .client import MOST_CALLS, refusals
 from .hosts import Hosts
 
+_IN_USE = "device or resource busy", "Minimum memory limit"
+"""Words of an engine that cannot lower the memory limit of a container so far."""
+
 UNLIMITED = -1
 """CPU quota of a container without one."""
 
@@ -34,14 +38,20 @@ class ContainerPowers:
     """Does the verbs of the table with `by="engine"` to the container of a device."""
 
     def __init__(
-        self, client: DockerClient, container: str, cpu: float | None, dilation: float = 1.0
+        self,
+        client: DockerClient,
+        container: str,
+        cpu: float | None,
+        dilation: float = 1.0,
+        memory: int | None = None,
     ) -> None:
-        """`cpu` is the device's own CPU quota in cores, undilated; None: it has none.
+        """`cpu` is the device's own CPU quota in cores, undilated; None: it has none. `memory` is
+        the container's limit in bytes, for faults that take memory of a workload's program.
 
         The container has no quota yet.
         """
         self._client, self._container, self._cpu = client, container, cpu
-        self._dilation = dilation
+        self._dilation, self._memory = dilation, memory
         self._in_force, self._lifted = cpu, False
         self._set = USUAL_PERIOD, UNLIMITED
 
@@ -72,6 +82,49 @@ class ContainerPowers:
         """Give the container the quota in force back."""
         self._lifted = False
         self._update()
+
+    def press(self, setting: Setting) -> None:
+        """Take a share of the memory from the program: its limit is lower by so much.
+
+        A program that has more than the rest is killed, as the kernel would kill it.
+        """
+        if self._memory is None:
+            return
+        try:
+            self.set_memory(round(self._memory * (1 - setting["share"])))
+        except APIError as error:  # version 1 of control groups lowers no limit below its use
+            if not any(words in str(error.explanation) for words in _IN_USE):
+                raise
+            self.kill()
+
+    def release(self) -> None:
+        """Give the memory back."""
+        if self._memory is not None:
+            self.set_memory(self._memory)
+
+    def kill(self) -> None:
+        """Send SIGKILL to all processes of the container, which may have ended."""
+        self._while_it_runs(self._client.api.kill, self._container)
+
+    def stop(self, grace: int) -> None:
+        """Ask the container's program to end, and kill it after `grace` seconds."""
+        self._while_it_runs(self._client.api.stop, self._container, timeout=grace)
+
+    def freeze(self) -> None:
+        """Freeze all processes of the container."""
+        self._while_it_runs(self._client.api.pause, self._container)
+
+    def thaw(self) -> None:
+        """Let the processes of the container go on."""
+        self._while_it_runs(self._client.api.unpause, self._container)
+
+    def _while_it_runs(self, call: Callable[..., Any], *args: Any, **options: Any) -> None:
+        """Call the engine; a container that does not run, or is not paused, is left as it is."""
+        try:
+            call(*args, **options)
+        except APIError as error:
+            if error.status_code not in (404, 409):
+                raise
 
     def _update(self) -> None:
         """Tell the engine the container's quota, if it is another one."""
@@ -109,6 +162,8 @@ class _Order:
     """None: the change has no record."""
     then: Callable[[float], None] = lambda now: None
     """Called with the time of the change."""
+    required: bool = False
+    """Whether a refusal of the engine is an error though the container does not run."""
 
 
 @dataclass
@@ -142,9 +197,16 @@ class EngineFaults:
         run: str,
         cpus: Mapping[str, float | None],
         clock: EmulatedClock = UNDILATED,
+        *,
+        named: Callable[[str, str], str] = spec.name,
+        limits: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """`cpus` gives the CPU quota of each device in cores, undilated; None means no quota."""
-        self._clock = clock
+        """`cpus` gives the CPU quota of each device in cores, undilated; None means no quota.
+
+        `named` returns the name of the container of a node of a run; `limits` has memory limits in
+        bytes, by node, where the engine plays faults of memory.
+        """
+        self._clock, self._named, self._limits = clock, named, limits
         self._hosts, self._run, self._cpus = hosts, run, cpus
         self._nodes: dict[str, _Node] = {}  # devices that a fault has struck
         self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end
@@ -172,6 +234,19 @@ class EngineFaults:
         """Begin to set the memory limit of the container of `node` to `limit` bytes."""
         do = partial(ContainerPowers.set_memory, limit=limit)
         self._order(self._node(node), _Order(f"memory limit of {node}", do, None))
+
+    def have(
+        self,
+        node: str,
+        name: str,
+        do: Callable[[ContainerPowers], None],
+        then: Callable[[float], None] = lambda now: None,
+    ) -> None:
+        """Begin to `do` something to the container of `node`, behind all that was asked before.
+
+        `name` names it in errors. `then` is called once it is done.
+        """
+        self._order(self._node(node), _Order(name, do, None, then, required=True))
 
     @property
     def busy(self) -> bool:
@@ -239,9 +314,9 @@ class EngineFaults:
     def _node(self, name: str) -> _Node:
         """Return the faults on the device `name`."""
         if name not in self._nodes:
-            container = spec.name(self._run, name)
-            client = self._hosts.of(name).client
-            powers = ContainerPowers(client, container, self._cpus[name], self._clock.dilation)
+            container = self._named(self._run, name)
+            own = self._cpus.get(name), self._clock.dilation, self._limits.get(name)
+            powers = ContainerPowers(self._hosts.of(name).client, container, *own)
             self._nodes[name] = _Node(name, powers)
         return self._nodes[name]
 
@@ -264,7 +339,7 @@ class EngineFaults:
             try:
                 order.do(node.powers)
             except APIError:
-                if self._runs(node.name):
+                if order.required or self._runs(node.name):
                     raise
                 return None
         ends = order.report is not None and not verbs.begins(order.report.verb)
@@ -273,7 +348,7 @@ class EngineFaults:
     def _runs(self, node: str) -> bool:
         try:
             api = self._hosts.of(node).client.api
-            state = api.inspect_container(spec.name(self._run, node))["State"]
+            state = api.inspect_container(self._named(self._run, node))["State"]
         except NotFound:
             return False
         return bool(state["Running"])

@@ -28,8 +28,9 @@ from ....shaping.backend import Backend, Delay, choose
 from ....shaping.features import Features
 from ....world.links.link import Link, Side
 from ....world.verbs import row
-from ..configs import boxed_nodes, spec
+from ..configs import spec
 from ..configs.container_settings import NOBODY, Means
+from ..configs.node_networks import boxed_nodes
 from ..configs.spec import Container
 from ..network.ways import room, subnet
 from .cleanup import LOCK, ROLE, RUN, clean_up
