@@ -9,6 +9,7 @@ import os
 import signal
 import statistics
 import subprocess
+import time
 
 import pytest
 
@@ -223,7 +224,7 @@ def test_the_engine_plays_other_faults(app, emulate, tmp_path):
         assert (what, "home-1") in done
     assert [what for what, node in done if node == "server"] == ["kill", "boot"]
     charges = [r["charge"] for r in log if r["what"] == "battery"]
-    assert charges[0] == 1 and 0.2 < charges[-1] < 0.6  # 12 s of 1 W, and some computing
+    assert charges[0] > 0.99 and 0.2 < charges[-1] < 0.6  # 12 s of 1 W, and some computing
     assert (folder / "output" / "home-0" / "lives.txt").read_text() == "xx"
 
 
@@ -242,6 +243,7 @@ def test_clean_removes_what_a_killed_conductor_left(app, emulate, tmp_path, ours
     run = [EMULATE, "run", app()]
     playing = subprocess.Popen(run, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     until(lambda: "start:" in (playing.stdout.readline()), 60)
+    time.sleep(2)
     os.kill(playing.pid, signal.SIGKILL)
     playing.communicate()
     assert ours()  # programs have no lifeline

@@ -373,20 +373,28 @@ class WorkloadRuntime(DockerRuntime):
         self._await_server()
 
     def _await_server(self) -> None:
-        """Take the sidecars' last reports, let the programs end, and copy their output."""
+        """Let the programs end, take the sidecars' last reports, and copy the programs' output.
+
+        A program may be starting just now, in the network of its sidecar: its end comes behind.
+        """
         self._follow()
         self._view.progress("ending the programs")
-        told = {name for name in self._world.nodes if self._stdio.tell(name, StopPart())}
-        waits = {node for node in self._lives.nodes if node in self._runs}
+        waits = set(self._lives.nodes)
         for node in list(waits):
             self._lives.asked(node)
             stop = partial(ContainerPowers.stop, grace=LAST_WORDS)
             self._engine.have(node, f"end of {node}", stop, partial(_discard, waits, node))
-        until = self._clock.now() + LAST_REPORTS + LAST_WORDS
-        while (told - self._ended or waits) and self._clock.now() < until:
+        self._await_end(lambda: bool(waits), LAST_WORDS + LAST_REPORTS)
+        told = {name for name in self._world.nodes if self._stdio.tell(name, StopPart())}
+        self._await_end(lambda: bool(told - self._ended), LAST_REPORTS)
+        self._copy_output()
+
+    def _await_end(self, waits: Callable[[], bool], most: float) -> None:
+        """Take what containers and the engine say while `waits`, for up to `most` seconds."""
+        until = self._clock.now() + most
+        while waits() and self._clock.now() < until:
             self._look(LOG_LOOK)
             self._engine.tick(self._clock.now())
-        self._copy_output()
 
     def _copy_output(self) -> None:
         """Copy the output of all programs into the run's folder, once."""
