@@ -150,3 +150,25 @@ def test_a_runtime_without_its_containers_refuses_a_workload(on: str) -> None:
 
 def test_containers_play_a_workload() -> None:
     assert preflight(own_workload(), "docker").refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        (
+            "- {name: office}",
+            "- {name: office, background: {up: {rate: 1mbit}}}",
+            "devices[1].background",
+        ),
+        (
+            "devices:",
+            "network: {routers: [a], links: [], attach: {home: a, office: a}, server: a}\ndevices:",
+            "network",
+        ),
+    ],
+)
+def test_containers_refuse_of_a_workload_what_they_refuse_of_a_training(
+    old: str, new: str, place: str
+) -> None:
+    refusals = list(map(str, preflight(own_workload((old, new)), "docker").refusals))
+    assert [text.partition(":")[0] for text in refusals] == [place]
