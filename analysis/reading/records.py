@@ -56,7 +56,7 @@ def _frame(
         kind = OF_KIND.get((what, key), usual)
         lacks = key in _REQUIRED and (key == "at" or key in extra) and frame[key].isna().any()
         if key in frame and (lacks or not _sound(frame[key], kind)):
-            raise _misplaced(path, key, kind, what)
+            raise _misplaced(path, key, kind)
     return frame
 
 
@@ -69,7 +69,7 @@ def _sound(column: "pd.Series[Any]", kind: Kind) -> bool:
     return all(kind.holds(value) for value in column.dropna())
 
 
-def _misplaced(path: Path, key: str, kind: Kind, what: str) -> RunError:
+def _misplaced(path: Path, key: str, kind: Kind) -> RunError:
     """Return the error for the first line with a value under `key` that is not of `kind`."""
     with path.open("rb") as log:
         for number, line in enumerate(log, start=1):

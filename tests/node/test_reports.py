@@ -24,6 +24,7 @@ from emulator.node.reports import (
     NodeReport,
     OverlapReport,
     PartReport,
+    ProgramReport,
     QuotaReport,
     ReadyReport,
     RecordReport,
@@ -51,6 +52,7 @@ REPORTS: list[NodeReport] = [
     OverlapReport("partition", "sever", planned=3.0),
     BatteryReport(0.05),
     QuotaReport(True, 7),
+    ProgramReport("kill", 3, 0),
     DrawnReport("slow", "throttle", "unthrottle", None, {"factor": 0.5}),
     RecordReport(Raw(b'{"what":"plan","at":1.5}')),
 ]

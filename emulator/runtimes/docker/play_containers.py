@@ -178,7 +178,7 @@ def conducting(
                 left = clean_up_late(hosts, folder.run, late)
         if session.ending is None and conducted.made and conducted.made.given_up:
             session.ending = Ending("failed", conducted.made.given_up)
-        if _measures(session) and isinstance(ready, HostParts):
+        if _measures(session) and not isinstance(ready, WorkloadParts):
             test, image = ready.split.data.test, ready.image.id
             home = hosts.home.client
             left = (*left, *measure_versions(home, session, image, ready.graph, test, view))

@@ -186,7 +186,8 @@ class Program(Section):
     """Environment variables, by name, in addition to the image's."""
     mounts: dict[str, str] = Field(default_factory=dict)
     """Files and folders of this host that the program may read, by their paths in the container,
-    for example `{/app/config.toml: ./config.toml}`. Paths count from the scenario's folder."""
+    for example `{/app/config.toml: ./config.toml}`. Paths count from the scenario's
+    folder, or in an option from the working directory."""
 
     def words(self, place: ProgramPlace) -> list[str] | None:
         """Return the command at `place` as a list; None for the image's own command."""

@@ -19,7 +19,7 @@ from emulator.shaping.backend import Backend
 from tests.fakes.typed_commands import Emulate, scenario
 from tests.runtimes.docker.engine.engine_answers import unlike
 
-HOPS = 6
+HOPS = 7
 """Calls from the command's function to the one that starts a container."""
 
 PACKAGE = str(Path(emulator.__file__).parent)
@@ -155,6 +155,7 @@ def test_few_calls_lead_to_a_container_and_the_timeline_is_compiled_once(
         "play_containers.play",
         "conductor.run",
         "container_runtime.deploy",
+        "container_runtime._start_servers",
         "launching.finish",
         "launching.start",
     ]

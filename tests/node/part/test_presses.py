@@ -20,6 +20,8 @@ QUOTA = ("lift_quota", "lower_quota")
 class Part:
     """A part that only notes what happens to it."""
 
+    waits_for = None
+
     def __init__(self) -> None:
         self.stopped, self.down, self.keeps, self.pid = False, False, False, None
         self.signals: list[signal.Signals] = []
@@ -29,6 +31,9 @@ class Part:
         if not self.down:
             self.signals.append(number)
             self.stopped = {STOP: True, CONT: False}.get(number, self.stopped)
+
+    def freeze(self) -> None:
+        self.signal(STOP)
 
     def boot(self, anew: bool = True) -> None:
         self.down = self.stopped = False

@@ -383,7 +383,7 @@ class WorkloadRuntime(DockerRuntime):
         for node in list(waits):
             self._lives.asked(node)
             stop = partial(ContainerPowers.stop, grace=LAST_WORDS)
-            self._engine.have(node, f"end of {node}", stop, partial(_discard, waits, node))
+            self._engine.have(node, f"end of {node}", stop, partial(_end_wait, waits, node))
         self._await_end(lambda: bool(waits), LAST_WORDS + LAST_REPORTS)
         told = {name for name in self._world.nodes if self._stdio.tell(name, StopPart())}
         self._await_end(lambda: bool(told - self._ended), LAST_REPORTS)
@@ -412,7 +412,7 @@ class WorkloadRuntime(DockerRuntime):
         super().teardown()
 
 
-def _discard(waits: set[str], node: str, now: float) -> None:
+def _end_wait(waits: set[str], node: str, *_: float) -> None:
     waits.discard(node)
 
 
