@@ -295,11 +295,12 @@ class Supervisor:
         verb = order.verb
         if self.powers.faults.changes(verb, order.fault):
             before, began = self.powers.pressing, reports.now()
+            earlier = self.part.waits_for
             perform(self.powers, verb, order.setting)
             if (change := self.powers.pressing) is not None and change is not before:
                 self._pressed = order
                 change.report = lambda: self._did(order)
-            elif (ask := self.part.waits_for) is not None:
+            elif (ask := self.part.waits_for) is not None and ask != earlier:
                 report = partial(self._did, order, None if verbs.begins(verb) else began)
                 self._unanswered.append((ask, report))
             else:

@@ -25,9 +25,9 @@ def test_each_number_stands_beside_the_bytes_at_its_own_interface(run: Run) -> N
     of_server = printed[(printed["node"] == "server") & (printed["name"] == "accuracy")]
     assert len(of_server) == SECONDS
     third = of_server.iloc[3]
-    # three devices send 100 kB a second each, and the server answers with as much
+    # three devices send 100 kB a second each, and the server answers with twice as much
     assert (third["at"], third["value"]) == (3.5, pytest.approx(0.1))
-    assert (third["up"], third["down"], third["both"]) == (1_050_000, 1_050_000, 2_100_000)
+    assert (third["up"], third["down"], third["both"]) == (1_050_000, 2_100_000, 3_150_000)
     of_device = printed[printed["node"] == "home-0"].iloc[4]
     assert (of_device["name"], of_device["up"]) == ("took", 425_000)
 
@@ -35,7 +35,7 @@ def test_each_number_stands_beside_the_bytes_at_its_own_interface(run: Run) -> N
 def test_the_accuracy_of_the_server_is_drawn_and_compared_as_that_of_a_training(run: Run) -> None:
     known = evaluations_with_bytes(run)
     assert known["accuracy"].iloc[-1] == pytest.approx(1 - 1 / SECONDS)
-    assert known["both_bytes"].iloc[3] == 2_100_000
+    assert known["both_bytes"].iloc[3] == 3_150_000
     assert run.summary["final_accuracy"] == pytest.approx(1 - 1 / SECONDS)
     reached = {row["accuracy"]: row["time"] for row in run.summary["targets"]}
     assert reached == {0.9: 27.5, 0.95: None if SECONDS < 30 else 29.5, 0.97: None}
@@ -61,6 +61,6 @@ def test_two_workloads_are_compared_on_a_page(run: Run, tmp_path: Path) -> None:
     other, _ = workload_run(own_workload(("name: own", "name: other")), tmp_path)
     both = [run, read(other)]
     table = compare(both)
-    assert list(table["both_bytes"]) == [2 * 3 * 100_000 * (SECONDS - 1)] * 2
+    assert list(table["both_bytes"]) == [3 * 3 * 100_000 * (SECONDS - 1)] * 2
     assert list(table["time_to_90"]) == [27.5, 27.5]
     assert "96.67" in compare_html(both, tmp_path / "page").read_text()

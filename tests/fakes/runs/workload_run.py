@@ -24,14 +24,14 @@ SECONDS = 30
 
 def records(scenario: Scenario) -> Iterator[Record]:
     """Yield records of a run of `scenario`: an accuracy of the server each second, from 0 to 1 - 1
-    / SECONDS, and 100 kB of each device a second up and down."""
+    / SECONDS, and of each device 100 kB a second up, and 200 kB down."""
     names = [device.name for device in scenario.nodes]
     yield StartRecord(0.0, len(names), 100.0)
     for second in range(SECONDS):
         at, size = float(second), 100_000 * second
         for name in names:
-            yield TrafficRecord(at, name, size, size)
-        yield TrafficRecord(at, "server", size * len(names), size * len(names))
+            yield TrafficRecord(at, name, 2 * size, size)
+        yield TrafficRecord(at, "server", size * len(names), 2 * size * len(names))
         accuracy = second / SECONDS
         yield MetricRecord(at + 0.5, "server", {"accuracy": accuracy, "loss": 1 - accuracy})
         yield MetricRecord(at + 0.25, names[0], {"took": 0.1})
