@@ -42,7 +42,7 @@ class WorkloadLog:
         """Let the run begin now, with the number of its `devices`."""
         self.zero = UNDILATED.now()
         self._load.begin()
-        self._write(StartRecord(0.0, devices, self.zero))
+        self.write(StartRecord(0.0, devices, self.zero))
 
     def end(self, reason: str, detail: str = "", at: float | None = None) -> None:
         """End the run, unless it is over; `reason` as of a StopRecord, `at` None for now."""
@@ -53,14 +53,15 @@ class WorkloadLog:
         at = round(self.now if at is None else at, 6)
         self.stop = StopRecord(at, reason, detail)
         self._load.end()
-        self._write(self.stop)
+        self.write(self.stop)
 
     def read(self) -> Iterator[Record]:
         """Yield the records since the last call."""
         news, self._news = self._news, []
         yield from news
 
-    def _write(self, record: Record) -> None:
+    def write(self, record: Record) -> None:
+        """Append `record` to the log at once, as `emulate logs` reads it meanwhile."""
         with self._path.open("ab") as file:
             file.write(line(record))
         self._news.append(record)

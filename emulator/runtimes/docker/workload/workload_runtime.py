@@ -279,7 +279,7 @@ class WorkloadRuntime(DockerRuntime):
             return
         if values := self._metrics.values(said.text):
             at = round(self._log.now, 6)
-            self._reports.write(MetricRecord(at, node, values))
+            self._own_log.write(MetricRecord(at, node, values))
             if node not in self._devices:
                 self._judge(values)
 
