@@ -27,6 +27,12 @@ from .own_parts import (
     misunderstood_parts,
     unfit_plugins,
 )
+from .playable import (
+    background_in_containers,
+    routers_in_containers,
+    shards_in_containers,
+    workload_in_containers,
+)
 from .this_host import (
     congestion_control,
     containers_here,
@@ -39,19 +45,15 @@ from .this_host import (
     too_fast,
 )
 from .training import (
-    background_in_containers,
     data_split,
     learner_fit,
     measures_in_virtual_time,
     readable_initial_model,
     relayed_messages,
-    routers_in_containers,
-    shards_in_containers,
     trainable_model,
     unfit_optimizer,
     unguarded_quarantine,
 )
-from .workload import workload_in_containers
 
 BOTH, DOCKER, VIRTUAL = ("docker", "virtual"), ("docker",), ("virtual",)
 

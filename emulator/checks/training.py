@@ -11,7 +11,7 @@ from ..learning.models import OwnModel
 from ..optimizers import SGD
 from ..scenario import Scenario
 from ..scenario.reading.training_checks import gradients_of_a_step
-from ..scenario.sections.server_section import HOST, NONE, UPDATE
+from ..scenario.sections.server_section import HOST
 from ..scenario.sections.training_section import initial_model
 from ..scenario.timeline.compiled import verbs_of_faults
 from ..synchronization import AnySynchronization, Barrier, ComputeGroups, Softsync
@@ -64,51 +64,6 @@ def measures_in_virtual_time(scenario: Scenario) -> Iterator[Finding]:
         yield refusal(
             "measure.compression", f"devices in containers tell of no layer alone: {remedy}"
         )
-
-
-def shards_in_containers(scenario: Scenario, swarm: bool) -> Iterator[Finding]:
-    """Refuse shards of the server on several hosts, and those that lose updates together, which
-    virtual time alone plays."""
-    if scenario.server.shards < 2:
-        return
-    if scenario.server.durability not in (NONE, UPDATE):
-        yield refusal(
-            "server.durability",
-            "in containers a shard comes back alone, and an older state would not fit those of the "
-            "others: write update, or play the scenario with --on virtual",
-        )
-    if swarm:
-        yield refusal(
-            "server.shards",
-            "the shards tell each other of messages over sockets of one host: leave it out, or "
-            "play the scenario with --on docker or --on virtual",
-        )
-
-
-def routers_in_containers(scenario: Scenario) -> Iterator[Finding]:
-    """Refuse networks in containers: virtual time alone plays them."""
-    if scenario.network is not None:
-        yield refusal(
-            "network",
-            "containers have gateways of bottlenecks, and no routers that forward over several "
-            "links: play the scenario with --on virtual, or write the narrowest links as "
-            "bottlenecks",
-        )
-
-
-def background_in_containers(scenario: Scenario) -> Iterator[Finding]:
-    """Refuse background traffic in containers: virtual time alone plays it."""
-    places = [
-        *((f"devices[{n}]", each.background) for n, each in enumerate(scenario.devices)),
-        *((f"bottlenecks[{n}]", each.background) for n, each in enumerate(scenario.bottlenecks)),
-    ]
-    for place, background in places:
-        if background is not None:
-            yield refusal(
-                f"{place}.background",
-                "no container sends beside the devices: leave it out, or play the scenario with "
-                "--on virtual",
-            )
 
 
 def relayed_messages(scenario: Scenario) -> Iterator[Finding]:

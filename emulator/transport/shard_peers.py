@@ -37,7 +37,7 @@ class ShardPeers:
 
     @property
     def breaks(self) -> int:
-        """Connections that broke so far."""
+        """Number of times that a connection to a shard broke."""
         return sum(peer.breaks for peer in self._peers)
 
     def interrupt(self, descriptor: int, call: Callable[[], None]) -> None:

@@ -305,7 +305,7 @@ class BackgroundRecord(LogRecord, tag="background"):
 
 
 class LatenessRecord(LogRecord, tag="lateness"):
-    """How late packets left the box that delays them: one record about each second.
+    """Lateness of packets at the box that delays them, a sample about each second.
 
     Only runs whose manifest says `packets` as `shaping.delay` have these records, and only if a
     link has delay, jitter or loss.

@@ -103,7 +103,7 @@ def _router(part: ServerRole, port: int, clock: EmulatedClock) -> Router:
 
 
 def _saved(part: ServerRole) -> SavedModel | None:
-    """Return the saved model that the run begins with; None: it has none."""
+    """Read the model of `training.initial`. Return None if the scenario names no file."""
     if not part.initial:
         return None
     return saved_model.read(config.INITIAL, models.find(part.plan.model).layout)

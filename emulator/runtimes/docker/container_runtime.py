@@ -97,7 +97,7 @@ class DockerRuntime:
         self._log = self._run_log(world.output / "run.jsonl", load)
         quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
         self._host, self._loads_written = HostLogs(hosts, load, quotas, self._clock), False
-        boxed = {hosts.of(node) for node in world.configs.boxed}
+        boxed = {hosts.of(node) for node in world.configs.networks.boxed}
         forking = {hosts.of(node) for node in world.configs.forked}
         beside = [host.box for host in boxed] + [host.fork_server for host in forking]
         self._node_logs = NodeLogs(folder, [*world.nodes, *beside, *self._beside])
@@ -141,7 +141,7 @@ class DockerRuntime:
     @property
     def shortest_delay(self) -> float:
         """Shortest delay of a link through the box in seconds; 0 without any."""
-        return self._world.configs.shortest
+        return self._world.configs.networks.shortest
 
     def _lay_out(self, survivors: Survivors) -> Launcher:
         """Make the networks and the boxes of the run; return the launcher of its containers."""

@@ -71,7 +71,7 @@ NumberPattern: TypeAlias = Annotated[str, AfterValidator(_pattern_of_number)]
 
 
 def number_of(text: str) -> float | None:
-    """Return the number in `text`, which may be a share such as `97%`; None if it is none."""
+    """Parse `text` as a finite number or as a share such as `97%`. Return None for other text."""
     try:
         number = float(Fraction.parse(text)) if text.endswith("%") else float(text)
     except ValueError:

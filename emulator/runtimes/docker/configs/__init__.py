@@ -1,6 +1,6 @@
 """Makes the configuration of each container from a scenario. Pure: no file, no engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -35,7 +35,7 @@ from ....world.links.reshaping import reshaped
 from ....world.roles import EVALUATOR
 from ....world.verbs import Setting
 from ..network.ways import Ways
-from .node_networks import NodeNetworks
+from .node_networks import Addresses, NodeNetworks
 
 
 @dataclass(frozen=True)
@@ -79,21 +79,6 @@ class NodeConfigs:
         return NodeNetworks(self.scenario, self.backend, self.ways, self.resumed_at, self.several)
 
     @property
-    def boxed(self) -> frozenset[str]:
-        """Names of the nodes with packets that pass the box."""
-        return self.networks.boxed
-
-    @property
-    def filling(self) -> frozenset[str]:
-        """Names of the nodes whose TCP fills its packets."""
-        return self.networks.filling
-
-    @property
-    def shortest(self) -> float:
-        """Shortest delay of a link through the box in seconds; 0 if none has any."""
-        return self.networks.shortest
-
-    @property
     def model_bytes(self) -> int:
         """Size of the devices' part of the model as f32 values."""
         return 4 * self.parameters
@@ -130,7 +115,7 @@ class NodeConfigs:
         name = self.servers[shard]
         return self._node(name, part, self.networks.of_server(shard))
 
-    def device(self, device: Device, addresses: Sequence[str]) -> NodeConfig:
+    def device(self, device: Device, addresses: Addresses) -> NodeConfig:
         """Return the configuration of the worker on `device`; `addresses` are the server's, or of
         each shard."""
         link = device.link
@@ -161,7 +146,7 @@ class NodeConfigs:
         )
         return self._node(name, part, self.networks.of(name, Link(), addresses=[address]))
 
-    def evaluator(self, addresses: Sequence[str]) -> NodeConfig:
+    def evaluator(self, addresses: Addresses) -> NodeConfig:
         """Return the configuration of the evaluator, which asks the first of the server's
         `addresses` alone."""
         # it pulls the whole model, of which devices may pull a part
@@ -204,9 +189,7 @@ class NodeConfigs:
         link = self.networks.path(device.name, reshaped(device.link, setting))
         return self._held(link.up, self.scenario.server.link.down)
 
-    def _connection(
-        self, name: str, addresses: Sequence[str], link: Link, model: int
-    ) -> ServerAddress:
+    def _connection(self, name: str, addresses: Addresses, link: Link, model: int) -> ServerAddress:
         """Return the connection of `name`, which pulls `model` bytes over `link`."""
         first, *rest = (f"tcp://{address}:{PORT}" for address in addresses)
         others = self.networks.reshaped.get(name, ())

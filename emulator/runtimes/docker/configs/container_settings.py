@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ from ....world.verbs import Setting
 from ..earlier_lives import EarlierLives
 from ..network.ways import Ways
 from . import NodeConfigs, spec
+from .node_networks import Addresses, NodeNetworks
 
 NOBODY = 65534
 """User id of the nodes' processes when the conductor runs as root."""
@@ -53,13 +54,11 @@ class RunConfigs(Protocol):
     @property
     def user(self) -> int: ...
     @property
-    def boxed(self) -> frozenset[str]: ...
+    def networks(self) -> NodeNetworks: ...
     @property
     def forked(self) -> frozenset[str]: ...
     @property
     def relays(self) -> Mapping[str, Keys]: ...
-    @property
-    def shortest(self) -> float: ...
     def received_delay(self, device: Device, setting: Setting | None) -> config.Delay: ...
 
 
@@ -93,7 +92,7 @@ class World(Protocol):
     def with_ways(self, addresses: Mapping[str, str]) -> "World": ...
     def write_server(self) -> None: ...
     def write_gateways(self) -> None: ...
-    def write_nodes(self, addresses: Mapping[str, Sequence[str]]) -> None: ...
+    def write_nodes(self, addresses: Mapping[str, Addresses]) -> None: ...
     def write_relays(self, server: str) -> None: ...
     def container(
         self, name: str, network: str, labels: dict[str, str], device: Device | None = None
@@ -154,7 +153,7 @@ class Prepared:
     @property
     def boxed(self) -> bool:
         """Whether packets of any node pass the box."""
-        return bool(self.configs.boxed)
+        return bool(self.configs.networks.boxed)
 
     @property
     def output(self) -> Path:
@@ -187,7 +186,7 @@ class Prepared:
         for number, name in enumerate(self.servers):
             self._write(name, self.configs.server(gathering, number))
 
-    def write_nodes(self, addresses: Mapping[str, Sequence[str]]) -> None:
+    def write_nodes(self, addresses: Mapping[str, Addresses]) -> None:
         """Write the configurations of the other nodes; `addresses` has the server's for each, or
         those of its shards."""
         if self.configs.plan.evaluator is not None:
@@ -244,8 +243,8 @@ class Prepared:
             gateway=name in self.gateways,
             congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,
-            boxed=name in self.configs.boxed,
-            full_packets=name in self.configs.filling and kernel.fills_packets(),
+            boxed=name in self.configs.networks.boxed,
+            full_packets=name in self.configs.networks.filling and kernel.fills_packets(),
             files=self.files,
             shards=len(self.servers) > 1 and name in self.servers,
         )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from ....node.config import Boxed, MeasuredLink, Network
 from ....node.link.access_link import reshaping_of
@@ -23,6 +24,9 @@ from ....world.links.reshaping import plain, plain_side
 from ....world.roles import EVALUATOR, SERVER, server_names
 from ..network import neighbours
 from ..network.ways import Ways
+
+Addresses: TypeAlias = list[str] | tuple[str, ...]
+"""The server's addresses, of which each shard has one. No `Sequence[str]`: a text is one, too."""
 
 
 def boxed_nodes(scenario: Scenario, backend: Backend) -> frozenset[str]:
@@ -59,7 +63,7 @@ class NodeNetworks:
         """Names of the containers of the server, the one that leads first."""
         return server_names(self.scenario.server.shards)
 
-    def of_device(self, name: str, link: Link, addresses: Sequence[str]) -> Network:
+    def of_device(self, name: str, link: Link, addresses: Addresses) -> Network:
         """Return the network of the device `name` on `link`; `addresses` are the server's, or of
         each shard."""
         return self.of(name, link, self._towards_server(name), addresses)
@@ -84,7 +88,7 @@ class NodeNetworks:
         name: str,
         link: Link,
         beyond: Iterable[Side] = (),
-        addresses: Sequence[str] = (),
+        addresses: Addresses = (),
         *,
         taken: Sequence[Command] = (),
         joins: int = 1,

@@ -4,7 +4,7 @@ A sidecar makes the link of its node as the supervisor of a training does; the p
 runs in another container, in the sidecar's network.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from ....world.emulated_clock import UNDILATED, EmulatedClock
 from ....world.roles import SERVER
 from ....world.verbs import Setting
 from ..network.ways import Ways
-from .node_networks import NodeNetworks
+from .node_networks import Addresses, NodeNetworks
 
 
 @dataclass(frozen=True)
@@ -42,27 +42,12 @@ class SidecarConfigs:
         """The networks of the nodes."""
         return NodeNetworks(self.scenario, self.backend, self.ways)
 
-    @property
-    def boxed(self) -> frozenset[str]:
-        """Names of the nodes with packets that pass the box."""
-        return self.networks.boxed
-
-    @property
-    def filling(self) -> frozenset[str]:
-        """Names of the nodes whose TCP fills its packets."""
-        return self.networks.filling
-
-    @property
-    def shortest(self) -> float:
-        """Shortest delay of a link through the box in seconds; 0 if none has any."""
-        return self.networks.shortest
-
     def server(self) -> NodeConfig:
         """Return the configuration of the server's sidecar."""
         role = ProgramRole(device=False)
         return NodeConfig(SERVER, self.user, role, self.networks.of_server())
 
-    def device(self, device: Device, addresses: Sequence[str]) -> NodeConfig:
+    def device(self, device: Device, addresses: Addresses) -> NodeConfig:
         """Return the configuration of the sidecar of `device`; the server is at the first of
         `addresses`."""
         role = ProgramRole(

@@ -1,7 +1,7 @@
 """Writes the files that the sidecars of a workload read, and specifies their containers."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from ....scenario.sections.workload_section import WorkloadSection
 from ....world.roles import SERVER
 from ..configs import spec
 from ..configs.container_settings import NOBODY, Means, congestion_of
+from ..configs.node_networks import Addresses
 from ..configs.sidecar_configs import SidecarConfigs
 from ..network.ways import Ways
 
@@ -78,7 +79,7 @@ class PreparedWorkload:
         """Write the configuration of the server's sidecar."""
         self._write(SERVER, self.configs.server())
 
-    def write_nodes(self, addresses: Mapping[str, Sequence[str]]) -> None:
+    def write_nodes(self, addresses: Mapping[str, Addresses]) -> None:
         """Write the configurations of the devices' sidecars; `addresses` has the server's."""
         for device in self.scenario.nodes:
             self._write(device.name, self.configs.device(device, addresses[device.name]))
@@ -110,8 +111,8 @@ class PreparedWorkload:
             address=self.configs.ways.addresses.get(name),
             gateway=name in self.gateways,
             congestion=self._congestion,
-            boxed=name in self.configs.boxed,
-            full_packets=name in self.configs.filling and kernel.fills_packets(),
+            boxed=name in self.configs.networks.boxed,
+            full_packets=name in self.configs.networks.filling and kernel.fills_packets(),
             files=self.files,
         )
 

@@ -41,11 +41,11 @@ class _Stream(Protocol):
         """Offer `rate` bit/s from now on."""
 
     def bits(self) -> list[float]:
-        """Return the bits that each stage has passed so far."""
+        """Return the number of bits that have passed each link, in the order of the links."""
 
 
 class UdpStream:
-    """A stream that heeds nobody."""
+    """A stream without congestion control: it offers its rate whatever the links have left."""
 
     def __init__(self, clock: Heap, stages: Sequence[StreamStage]) -> None:
         self._clock, self._stages, self._offered = clock, stages, 0.0
@@ -144,7 +144,7 @@ class BackgroundStream:
             self._stream.offer(0.0 if cut else self._offered)
 
     def bits(self) -> list[float]:
-        """Return the bits that each stage has passed so far."""
+        """Return the number of bits that have passed each link, in the order of the links."""
         return self._stream.bits()
 
 

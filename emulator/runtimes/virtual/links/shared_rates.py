@@ -120,7 +120,7 @@ def crossed(scenario: Scenario, device: str) -> Crossed:
 
 
 class Ahead(NamedTuple):
-    """The links that a device shares with others, as its own transfers find them."""
+    """Shared links of a path together, as TCP on the device meets them."""
 
     shared: SharedLink
     loss: float = 0.0

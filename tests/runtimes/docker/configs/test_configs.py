@@ -68,7 +68,7 @@ RATED = TEXT.replace("1gbit, delay: 2ms", "1gbit")
 
 def test_nodes_with_a_delay_are_behind_the_box_and_nobody_holds_their_messages() -> None:
     ours = configs(BOXED)
-    assert ours.boxed == {"server", "far"}
+    assert ours.networks.boxed == {"server", "far"}
     far, near = ours.device(FAR, ["10.0.0.2"]), ours.device(NEAR, ["10.0.0.2"])
     assert far.network.shape == []
     assert far.network.boxed == Boxed(
@@ -82,21 +82,21 @@ def test_nodes_with_a_delay_are_behind_the_box_and_nobody_holds_their_messages()
     assert plain(ours.server())["holds"] == {}
     assert plain(far)["connection"]["hold"] == {"delay": 0.0, "jitter": 0.0, **NO_SETUP}
     assert ours.evaluator(["10.0.0.2"]).network == configs(HELD).evaluator(["10.0.0.2"]).network
-    assert ours.shortest == 0.002
+    assert ours.networks.shortest == 0.002
 
 
 def test_a_link_with_a_rate_alone_is_shaped_as_ever() -> None:
     ours = configs(BOXED, RATED)
-    assert ours.boxed == {"far"}
+    assert ours.networks.boxed == {"far"}
     assert ours.server().network == configs(DELAYED, RATED).server().network
-    assert ours.shortest == 0.025
-    assert configs(HELD).boxed == configs(DELAYED).boxed == set()
+    assert ours.networks.shortest == 0.025
+    assert configs(HELD).networks.boxed == configs(DELAYED).networks.boxed == set()
 
 
 def test_a_link_that_a_fault_may_delay_is_behind_the_box_from_the_start() -> None:
     degrade = "{kind: degrade, nodes: [near], at: 5s, lasts: 5s, delay: 100ms}"
     ours = configs(BOXED, RATED.replace("\nfaults: [", f"\nfaults: [{degrade}, "))
-    assert ours.boxed == {"near", "far"}
+    assert ours.networks.boxed == {"near", "far"}
 
 
 # -- configs ---------------------------------------------------------------------------------------

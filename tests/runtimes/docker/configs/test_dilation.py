@@ -56,10 +56,10 @@ def test_tcp_fills_its_packets_unless_a_link_cuts_them(
 ) -> None:
     text = TEXT.replace("down: {rate: 8mbit", f"down: {{rate: {far_down}")
     slow = f"time: {{dilation: {dilation}}}\n"
-    assert configs(text=text + slow).filling == filling
+    assert configs(text=text + slow).networks.filling == filling
     reshaped = "faults: [{kind: degrade, nodes: [near], at: 10s, lasts: 5s, delay: 100ms}]\n"
     changing = configs(text=text.rpartition("faults:")[0] + reshaped + slow)
-    assert changing.filling == filling - {"near"}
+    assert changing.networks.filling == filling - {"near"}
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ def test_tcp_fills_no_packets_whose_acknowledgements_hold_it_up(
 ) -> None:
     text = TEXT.replace("up: {rate: 1mbit", f"up: {{rate: {up}")
     text = text.replace("down: {rate: 8mbit", "down: {rate: 50mbit")
-    found = configs(text=text + bottleneck).filling
+    found = configs(text=text + bottleneck).networks.filling
     assert found == filling if isinstance(filling, set) else ("server" in found) == filling
 
 
 def test_without_a_rate_tcp_is_left_alone() -> None:
     devices = "devices: [{name: near}, {name: far, link: {up: {delay: 1ms}}}]\n"
-    assert configs(text=TEXT.partition("server:")[0] + devices).filling == set()
+    assert configs(text=TEXT.partition("server:")[0] + devices).networks.filling == set()
 
 
 def test_containers_of_full_packets_have_the_kernel_parameter() -> None:

@@ -68,4 +68,5 @@ def test_a_sidecar_makes_the_link_that_a_supervisor_of_a_training_makes(backend:
         assert given.network == training.device(device, ["10.0.0.2"]).network
         assert given.part == ProgramRole(device=True, server="10.0.0.2")
     assert sidecars.server().network == training.server().network
-    assert (sidecars.boxed, sidecars.filling) == (training.boxed, training.filling)
+    one, other = sidecars.networks, training.networks
+    assert (one.boxed, one.filling) == (other.boxed, other.filling)
