@@ -23,6 +23,9 @@ WITHHELD = ("NET_RAW",)
 """Capabilities that the engine gives to containers by default, and not to a program: the packets of
 a raw socket may pass beside the queues of the link (`PACKET_QDISC_BYPASS`)."""
 
+TASKS = 4096
+"""Processes and threads that the container of a program may have: it must not fill the host."""
+
 PROGRAM = "program"
 """Role of the container, among its labels."""
 
@@ -69,6 +72,8 @@ def program(
         "environment": what.environment(place),
         "network_mode": f"container:{name(run, wanted.sidecar)}",
         "cap_drop": list(WITHHELD),
+        "security_opt": ["no-new-privileges"],
+        "pids_limit": TASKS,
         "mounts": [_mount(inside, Path(source)) for inside, source in sorted(mounts.items())],
         "cpu_shares": SHARES.get(wanted.node, USUAL_SHARES),
         "log_config": {"Type": "none", "Config": {}},  # the output goes to the run's folder

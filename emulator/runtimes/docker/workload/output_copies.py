@@ -7,32 +7,44 @@ from typing import IO, Any, cast
 
 import requests
 from docker import DockerClient
-from docker.errors import DockerException
+from docker.errors import DockerException, NotFound
+
+from ....errors import shortened
 
 MOST = 1 << 30
 """Bytes that are copied of each program: a program's output must not fill the host's disk."""
 
 
-def copy_output(client: DockerClient, container: str, path: str, into: Path) -> None:
+def copy_output(client: DockerClient, container: str, path: str, into: Path) -> str:
     """Copy the file or folder at `path` of the `container` into the folder `into`.
 
     Copies plain files and folders alone. A container without `path`, or without a file in it, gives
-    nothing. What cannot be read ends the copy, and the files so far stay.
+    nothing. What cannot be read or written ends the copy, and the files so far stay. Returns what
+    is missing, and why; empty if nothing is.
     """
     try:
         pieces, _ = client.api.get_archive(container, path)
         with tarfile.open(fileobj=cast(IO[bytes], _Stream(pieces)), mode="r|") as archive:
-            _extract(archive, into)
-    except (DockerException, requests.RequestException, tarfile.TarError):
-        return
+            left_out = _extract(archive, into)
+    except NotFound:
+        return ""
+    except (DockerException, requests.RequestException, tarfile.TarError, OSError) as error:
+        return f"incomplete: {error}"
+    if not left_out:
+        return ""
+    return f"without {shortened(', '.join(left_out))}: more than {MOST >> 20} MiB for a program"
 
 
-def _extract(archive: tarfile.TarFile, into: Path) -> None:
-    left = MOST
+def _extract(archive: tarfile.TarFile, into: Path) -> list[str]:
+    """Write the plain files of `archive` below `into`; return the names of those too large."""
+    left, left_out = MOST, list[str]()
     for member in archive:
         # the first part is the name of the path itself
         parts = PurePosixPath(member.name).parts[1:] or (PurePosixPath(member.name).name,)
-        if not member.isreg() or ".." in parts or member.size > left:
+        if not member.isreg() or ".." in parts:
+            continue
+        if member.size > left:
+            left_out.append("/".join(parts))
             continue
         content = archive.extractfile(member)
         if content is None:
@@ -43,6 +55,7 @@ def _extract(archive: tarfile.TarFile, into: Path) -> None:
         with target.open("wb") as file:
             while piece := content.read(1 << 20):
                 file.write(piece)
+    return left_out
 
 
 class _Stream:

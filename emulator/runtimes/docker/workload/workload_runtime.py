@@ -405,7 +405,9 @@ class WorkloadRuntime(DockerRuntime):
         for node in self._lives.nodes:
             container = self._lives.container(node)
             into = self._folder.path / "output" / node
-            copy_output(self._hosts.home.client, container, self._workload.output, into)
+            client, path = self._hosts.home.client, self._workload.output
+            if missing := copy_output(client, container, path, into):
+                self._view.progress(f"output of {node}: {missing}")
 
     def teardown(self) -> None:
         self._uses.close()

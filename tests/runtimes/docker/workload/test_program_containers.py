@@ -33,6 +33,8 @@ def test_a_program_joins_its_sidecar_and_has_no_right_to_the_link() -> None:
         "environment": {},
         "network_mode": "container:emulate-1a2b3c-home-1",
         "cap_drop": ["NET_RAW"],
+        "security_opt": ["no-new-privileges"],
+        "pids_limit": 4096,
         "mounts": [{"Type": "bind", "Target": "/etc/own", "Source": "/tmp", "ReadOnly": True}],
         "cpu_shares": 1024,
         "log_config": {"Type": "none", "Config": {}},
