@@ -13,17 +13,21 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import ListedColormap
+from matplotlib.patheffects import withStroke
 
 from .picture_file import sheet
 from .theme import INK, QUIET
 
 _MOST_NAMES, _MOST_SHARES = 60, 45
 """Largest numbers of routers with a name, and of links with the shares of their load."""
+_LEAST = 0.005
+"""Smallest share that is written: less is 0%, and the colour says so."""
 _UNRATED = "#BBBBBB"
-_COLOURS = "YlOrRd"
-_FIRST = 0.15
-"""Place in the colours of no load: the first are too pale for a line."""
+_COLOURS = ListedColormap(colormaps["YlOrRd"](np.linspace(0.15, 1, 256)), name="load")
+"""Colours of no load to all of the rate; the palest are too pale for a line."""
+_HALO = (withStroke(linewidth=3, foreground="white"),)
+"""Around words, which may stand on a line."""
 _SIZE = (9.0, 6.0)
 
 
@@ -59,20 +63,20 @@ def png(network: DrawnNetwork, path: Path, title: str = "") -> Path:
 def draw_network(network: DrawnNetwork, ax: Axes) -> None:
     """Draw `network` in place of the axes of `ax`."""
     places = _places(network)
-    scale = Normalize(0, 1)
     for link in network.links:
         first, second = places[link.first], places[link.second]
         middle = (first + second) / 2
         for end, share in ((first, link.up), (second, link.down)):
             ax.plot(*zip(end, middle, strict=True), color=_colour(share), linewidth=3, zorder=1)
-            if share is not None and len(network.links) <= _MOST_SHARES:
+            if share is not None and share >= _LEAST and len(network.links) <= _MOST_SHARES:
                 # a third of the way to the other router, beside the name of neither
                 ax.annotate(
                     f"{share:.0%}",
                     end + (middle - end) * 0.66,
                     ha="center",
                     va="center",
-                    fontsize="xx-small",
+                    fontsize="x-small",
+                    path_effects=_HALO,
                     zorder=3,
                 )
     for router in network.routers:
@@ -95,20 +99,21 @@ def draw_network(network: DrawnNetwork, ax: Axes) -> None:
                 textcoords="offset points",
                 ha="center",
                 fontsize="small",
+                path_effects=_HALO,
                 zorder=4,
             )
     ax.margins(0.12)
+    ax.set_aspect("equal", adjustable="datalim")  # routers in a row stay in a row
     ax.set_axis_off()
     if any(share is not None for link in network.links for share in (link.up, link.down)):
-        shades = ScalarMappable(scale, colormaps[_COLOURS])
-        bar = ax.figure.colorbar(shades, ax=ax, fraction=0.03, pad=0.02)
+        bar = ax.figure.colorbar(ScalarMappable(cmap=_COLOURS), ax=ax, fraction=0.03, pad=0.02)
         bar.set_label("share of the rate")
 
 
 def _colour(share: float | None) -> object:
     if share is None:
         return _UNRATED
-    return colormaps[_COLOURS](_FIRST + (1 - _FIRST) * min(1.0, share))
+    return _COLOURS(min(1.0, share))
 
 
 def _places(network: DrawnNetwork) -> dict[str, np.ndarray]:

@@ -4,6 +4,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from analysis import Run
@@ -11,7 +13,7 @@ from analysis.facts import bottlenecks, network
 from analysis.figures import bottleneck_traffic, device_traffic, network_load
 from analysis.pages.report import report
 from analysis.pictures import drawing
-from analysis.pictures.network_graph import DrawnNetwork, LoadedLink, _places
+from analysis.pictures.network_graph import DrawnNetwork, LoadedLink, _places, draw_network
 from tests.fakes.runs.handmade_run import traffic_record, written
 
 MEGABIT = 125_000
@@ -119,3 +121,13 @@ def test_routers_of_a_line_lie_in_its_order(count: int) -> None:
     if count > 1:
         gaps = {round(abs(b - a), 6) for a, b in pairwise(across)}
         assert gaps == {1.0}
+
+
+def test_a_link_has_the_colour_that_the_scale_has_for_its_share() -> None:
+    links = [LoadedLink("a", "b", 0.5, 1.0)]
+    figure = Figure()
+    draw_network(DrawnNetwork(["a", "b"], links, "b", {"a": 1}), figure.subplots())
+    ax, bar = figure.axes
+    drawn = [to_rgba(line.get_color()) for line in ax.lines[:2]]
+    scale = bar._colorbar.mappable  # type: ignore[attr-defined]
+    assert drawn == [pytest.approx(scale.to_rgba(share)) for share in (0.5, 1.0)]
