@@ -171,7 +171,7 @@ class ForkReport(Report, frozen=True):
 class ProgramReport(Report, frozen=True):
     """A sidecar asks the conductor to do something to the container of the program."""
 
-    do: Annotated[str, Meta(pattern=r"^(start|kill|stop|pause|unpause)\Z")]
+    do: Annotated[str, Meta(pattern=r"^(start|kill|stop|freeze|thaw)\Z")]
     ask: Count
     """Number of the request."""
     life: Count

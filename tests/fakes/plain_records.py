@@ -1,7 +1,7 @@
 """Records as plain data, for tests that say only the fields that they are about."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, get_args, get_origin
 
@@ -49,5 +49,7 @@ def _made_up(annotation: Any) -> Any:
         return _MADE_UP[annotation]
     if get_origin(annotation) is list:
         return []
+    if get_origin(annotation) is Mapping:
+        return {}
     annotated = get_origin(annotation) is Annotated
     return _made_up(annotation.__origin__ if annotated else get_args(annotation)[0])

@@ -29,7 +29,7 @@ NAMES = {"yaml": "pyyaml", "zmq": "pyzmq", "PIL": "pillow", "markdown_it": "mark
 """Packages whose module has another name."""
 BROUGHT = {"pydantic_core": "pydantic", "requests": "docker", "PIL": "matplotlib"}
 """Modules for values of a declared package, which always brings them."""
-EXTRA = {"pyarrow", "distributed"}
+EXTRA = {"pyarrow", "distributed", "networkx", "topohub"}
 
 
 def _plain(name: str) -> str:

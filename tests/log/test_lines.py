@@ -36,6 +36,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "scored": st.none() | TIMES,
 }
 """Fields that are drawn; the others are zero or empty."""
+METRICS = st.dictionaries(st.sampled_from(["accuracy", "loss"]), st.floats(0, 9))
 
 
 @st.composite
@@ -44,6 +45,8 @@ def drawn_record(draw: st.DrawFn) -> records.Record:
     facts = {
         field.name: draw(VALUES[field.name]) for field in fields(struct) if field.name in VALUES
     }
+    if struct is records.MetricRecord:  # another record's `values` are bytes
+        facts["values"] = draw(METRICS)
     return full({"at": draw(TIMES), "what": records.kind(struct), **facts})
 
 

@@ -111,10 +111,10 @@ class ProgramProcess:
             return
         if number == signal.SIGSTOP and not self._paused:
             self._paused = True
-            self._want("pause")
+            self._want("freeze")
         elif number == signal.SIGCONT and self._paused:
             self._paused = False
-            self._want("unpause")
+            self._want("thaw")
         elif number == GOODBYE and not self._leaves:
             self._leaves = True
             self._want("stop", awaited=False)  # the program may take seconds to say goodbye

@@ -52,16 +52,16 @@ def test_a_crash_cuts_the_link_first_and_is_on_record_once_the_program_is_dead(
 
 def test_a_paused_device_that_crashes_is_paused_again_when_it_boots(sidecar: Container) -> None:
     sidecar.tell("pause", fault="pause")
-    assert asked(sidecar, "pause") == 0
+    assert asked(sidecar, "freeze") == 0
     sidecar.hear("pause")
     sidecar.tell("kill", fault="crash")
     asked(sidecar, "kill")
     sidecar.hear("kill")
     sidecar.tell("start", fault="crash")
-    assert (asked(sidecar, "start"), asked(sidecar, "pause")) == (1, 1)
+    assert (asked(sidecar, "start"), asked(sidecar, "freeze")) == (1, 1)
     sidecar.hear("boot")
     sidecar.tell("resume", fault="pause")
-    asked(sidecar, "unpause")
+    asked(sidecar, "thaw")
     sidecar.hear("resume")
 
 

@@ -303,8 +303,8 @@ class WorkloadRuntime(DockerRuntime):
         deeds: dict[str, Callable[[ContainerPowers], None]] = {
             "kill": ContainerPowers.kill,
             "stop": partial(ContainerPowers.stop, grace=GRACE),
-            "pause": ContainerPowers.freeze,
-            "unpause": ContainerPowers.thaw,
+            "freeze": ContainerPowers.freeze,
+            "thaw": ContainerPowers.thaw,
         }
         self._engine.have(node, f"{asked.do} of {node}", deeds[asked.do], answer)
 
